@@ -1,0 +1,208 @@
+"""From a `.cat` file to a `Model`.
+
+The file is run once, at compile time: functions are inlined, included files read, variants (`if "mixed" …`) decided, and
+what is left is a graph of sets and relations with checks on them. Coherence is enumerated by the engines, so
+`with co from …` only says that `co` is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dekker.cat import syntax
+from dekker.cat.context import Context
+from dekker.cat.emit import Demand, emit
+from dekker.cat.evaluate import define, evaluate, holds, tag_of
+from dekker.cat.files import STANDARD_LIBRARY, find_include, parse_file
+from dekker.cat.graph import REL, SET, Node
+from dekker.cat.model import Model
+from dekker.cat.parser import parse
+from dekker.cat.values import (
+    EMPTY,
+    Builtin,
+    CollectionValue,
+    Enumerator,
+    Environment,
+    ProcedureValue,
+    TagValue,
+    bind,
+    describe,
+)
+from dekker.errors import ModelError
+from dekker.source import Source
+
+
+def compile_model(source: Source, name: str | None = None, search: Sequence[Path] = ()) -> Model:
+    """Compile a `.cat` text. Included files are looked for next to it, in `search`, then in our library."""
+    file = parse(source)
+    context = Context(tuple(search))
+    environment: Environment = {**_BUILTINS, "id": context.graph.identity()}
+    context.included.add(STANDARD_LIBRARY)
+    _run(context, parse_file(STANDARD_LIBRARY).statements, environment)
+    _speak_dialect(context, file.title, environment)
+    context.including.append(Path(source.name).resolve())
+    _run(context, file.statements, environment)
+    program = emit(context.graph, context.demands)
+    stem = name or Path(source.name).stem or source.name
+    return Model(
+        name=stem,
+        title=file.title or stem,
+        source=source,
+        program=program,
+        checks=tuple(check.name for check in program.checks),
+        uses=frozenset(item.name for item in program.inputs),
+    )
+
+
+_ENUMERATORS = (
+    *("linearisations", "linearizations", "classes", "classes-loc", "partition"),
+    *("cross", "generate_cos", "generate_orders", "co_locs", "map"),
+)
+
+_BUILTINS: Environment = {
+    **{name: Builtin(name, name, REL) for name in ("domain", "range", "inverse")},
+    **{name: Enumerator(name) for name in _ENUMERATORS},
+}
+
+# A title may begin with an architecture, as in `C RC11` or `X86 TSO`, and names can depend on it: `A` means atomic
+# accesses in C, locked ones on x86, acquire reads elsewhere.
+_DIALECTS = {
+    **dict.fromkeys(("c", "c11", "c++11", "rc11"), {"A": "ATOMIC"}),
+    **dict.fromkeys(("x86", "x86_64"), {"A": "Locked", "X": "Locked"}),
+}
+
+
+def _speak_dialect(context: Context, title: str, environment: Environment) -> None:
+    architecture = title.partition(" ")[0].lower()
+    for name, meaning in _DIALECTS.get(architecture, {}).items():
+        environment[name] = environment.get(meaning) or context.graph.input(meaning, SET)
+
+
+def _run(context: Context, statements: Sequence[syntax.Statement], environment: Environment) -> None:
+    """Run statements in order; what they define is added to `environment`."""
+    for statement in statements:
+        with context.deeper(statement.span):
+            _STATEMENTS[type(statement)](context, statement, environment)
+
+
+def _let(context: Context, let: syntax.Let, environment: Environment) -> None:
+    define(context, let, environment)
+    if let.when is not None:
+        _check(context, let.when, environment)
+
+
+def _check(context: Context, check: syntax.Check, environment: Environment) -> None:
+    """A check that is `flag` marks an execution when it fails, whereas the statement `flag` marks one when its test
+    holds: hence the negation."""
+    value = evaluate(context, check.relation, environment)
+    if check.kind == "empty" and isinstance(value, Node) and value.kind == SET:
+        relation = context.graph.apply("identity", value)
+    else:
+        relation = context.node(value, REL, check.relation.span)
+    negated = check.negated != (check.role == "flag")
+    name = check.name or _check_name(context, check)
+    context.demands.append(Demand(check.kind, relation, name, negated, check.role != "check"))
+
+
+NAME_LENGTH = 50
+
+
+def _check_name(context: Context, check: syntax.Check) -> str:
+    text = " ".join(check.relation.span.text.split())
+    name = f"{'not ' if check.negated else ''}{check.kind} {text}"
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
+
+
+def _include(context: Context, include: syntax.Include, environment: Environment) -> None:
+    path = find_include(include.path, include.span, context.search)
+    if path in context.including:
+        chain = " includes ".join(item.name for item in (*context.including[context.including.index(path) :], path))
+        raise ModelError(f"a file includes itself: {chain}", include.span)
+    if path in context.included:
+        return
+    context.included.add(path)
+    context.including.append(path)
+    _run(context, parse_file(path, include.span).statements, environment)
+    context.including.pop()
+
+
+def _procedure(context: Context, procedure: syntax.Procedure, environment: Environment) -> None:
+    environment[procedure.name] = ProcedureValue(
+        procedure.name, procedure.parameter, procedure.body, dict(environment)
+    )
+
+
+def _call(context: Context, call: syntax.Call, environment: Environment) -> None:
+    procedure = evaluate(context, call.procedure, environment)
+    if not isinstance(procedure, ProcedureValue):
+        raise ModelError(f"expected a procedure, found {describe(procedure)}", call.procedure.span)
+    inside = dict(procedure.environment)
+    bind(procedure.parameter, evaluate(context, call.argument, environment), inside, call.argument.span)
+    first = len(context.demands)
+    with context.inside(procedure):
+        _run(context, procedure.body, inside)
+    if call.name is not None:
+        for i, demand in enumerate(context.demands[first:], first):
+            context.demands[i] = Demand(demand.kind, demand.relation, call.name, demand.negated, demand.flag)
+
+
+def _forall(context: Context, forall: syntax.Forall, environment: Environment) -> None:
+    collection = evaluate(context, forall.collection, environment)
+    if collection is EMPTY:
+        return
+    if not isinstance(collection, CollectionValue):
+        raise ModelError(
+            f"expected a collection in braces, found {describe(collection)}",
+            forall.collection.span,
+            "the events of a set are known only once there is an execution",
+        )
+    for item in collection.items:
+        _run(context, forall.body, {**environment, forall.variable: item})
+
+
+def _with(context: Context, statement: syntax.With, environment: Environment) -> None:
+    if statement.name not in ("co", "mo"):
+        raise ModelError(
+            f"cannot enumerate {statement.name}: reads-from and coherence are all that engines enumerate",
+            statement.span,
+            "`with co from …` is understood",
+        )
+    environment[statement.name] = context.graph.input("co", REL)
+
+
+def _enum(context: Context, enum: syntax.Enum, environment: Environment) -> None:
+    environment[enum.name] = CollectionValue(tuple(TagValue(tag) for tag in enum.tags))
+
+
+def _if(context: Context, statement: syntax.IfStatement, environment: Environment) -> None:
+    _run(context, statement.then if holds(statement.condition) else statement.otherwise, environment)
+
+
+def _match(context: Context, match: syntax.MatchStatement, environment: Environment) -> None:
+    tag = tag_of(context, match.subject, environment)
+    for pattern, body in match.clauses:
+        if pattern in (None, tag):
+            _run(context, body, environment)
+            return
+    raise ModelError(f"no clause for '{tag}", match.span)
+
+
+def _ignore(context: Context, statement: syntax.Ignored, environment: Environment) -> None:
+    pass
+
+
+_STATEMENTS: dict[type, Any] = {
+    syntax.Let: _let,
+    syntax.Check: _check,
+    syntax.Include: _include,
+    syntax.Procedure: _procedure,
+    syntax.Call: _call,
+    syntax.Forall: _forall,
+    syntax.With: _with,
+    syntax.Enum: _enum,
+    syntax.IfStatement: _if,
+    syntax.MatchStatement: _match,
+    syntax.Ignored: _ignore,
+}

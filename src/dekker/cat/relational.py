@@ -1,0 +1,59 @@
+"""The compiled form of a model: a straight-line program over sets and relations of events.
+
+Slots hold sets or relations. Inputs are filled by the caller with base sets and relations of an execution; steps run
+in order; checks say whether the execution is allowed.
+
+Operations on relations: union inter diff seq inverse plus star opt compl; on sets: set-union set-inter set-diff set-compl;
+between them: identity ([S]), cross (S×T), domain, range; constants: empty-rel empty-set full-rel full-set id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    slot: int
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    dst: int
+    code: str
+    args: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixpoint:
+    """Least fixpoint: `variables` start empty; run `body`; where `results` equal `variables` stop, else copy and repeat."""
+
+    variables: tuple[int, ...]
+    body: tuple[Step, ...]
+    results: tuple[int, ...]
+
+
+Step = Op | Fixpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`kind` is `acyclic`, `irreflexive` or `empty`. A failed `flag` check marks the execution without forbidding it."""
+
+    kind: str
+    slot: int
+    name: str
+    negated: bool
+    flag: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RelationalProgram:
+    """`kinds[slot]` is `set` or `rel`."""
+
+    kinds: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    steps: tuple[Step, ...]
+    checks: tuple[Check, ...]

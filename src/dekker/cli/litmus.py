@@ -1,0 +1,131 @@
+"""`dekker litmus`: files, folders and lists of litmus tests."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.errors import InputError
+from dekker.models import load_model
+from dekker.report.herd import herd_text
+from dekker.report.json_lines import json_line
+from dekker.report.record import Record
+from dekker.run.batch import ENGINES, BatchOptions, find_tests, run_batch
+from dekker.task import DEFAULT_UNROLL, Limits
+
+
+@click.command(name="litmus")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--model", "-m", help="A model's name or a .cat file (default: that of the test's architecture).")
+@click.option("--engine", type=click.Choice(sorted(ENGINES)), default="axiomatic", show_default=True)
+@click.option(
+    "--unroll",
+    type=click.IntRange(min=0),
+    default=DEFAULT_UNROLL,
+    show_default=True,
+    help="How often a backward branch is followed; executions that need more are counted as cut.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds per test.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
+@click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="No text per test.")
+def command(
+    paths: tuple[str, ...],
+    model: str | None,
+    engine: str,
+    unroll: int,
+    timeout: float | None,
+    jobs: int,
+    json_file: str | None,
+    quiet: bool,
+) -> int:
+    """Run litmus tests: files, folders (searched for *.litmus), or @FILE with one path per line.
+
+    Prints what herd prints for each test. `Ok` and `No` say whether the test's condition holds as it is quantified;
+    a test that cannot be read is reported and the others still run.
+    """
+    if model is not None:
+        load_model(model)
+    files = find_tests(paths)
+    options = BatchOptions(model, engine, Limits(unroll, timeout))
+    tally: Counter[str] = Counter()
+    started = time.monotonic()
+    with _json_output(json_file) as json_stream, _progress(len(files)) as advance:
+        try:
+            for record in run_batch(files, options, jobs):
+                tally[record.verdict] += 1
+                _show(record, json_stream, quiet or json_stream is sys.stdout)
+                advance()
+        except KeyboardInterrupt:
+            tally["interrupted"] += 1
+    _summarise(tally, len(files), time.monotonic() - started)
+    return _status(tally)
+
+
+def _show(record: Record, json_stream: TextIO | None, quiet: bool) -> None:
+    if json_stream is not None:
+        print(json_line(record), file=json_stream, flush=True)
+    if record.error is not None:
+        print(herd_text(record), file=sys.stderr)
+    elif not quiet:
+        print(herd_text(record))
+
+
+def _summarise(tally: Counter[str], total: int, seconds: float) -> None:
+    interrupted = tally.pop("interrupted", 0)
+    done = sum(tally.values())
+    if total > 1 or interrupted:
+        parts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.items()))
+        stopped = " (interrupted)" if interrupted else ""
+        print(f"{done} of {total} tests in {seconds:.1f} s: {parts}{stopped}", file=sys.stderr)
+    if interrupted:
+        tally["Unknown"] += 1
+
+
+def _status(tally: Counter[str]) -> int:
+    if tally["Error"]:
+        return STATUS_INPUT
+    if tally["Unknown"]:
+        return STATUS_UNDECIDED
+    return STATUS_VIOLATED if tally["No"] or tally["Undef"] else STATUS_HOLDS
+
+
+@contextmanager
+def _json_output(file: str | None) -> Iterator[TextIO | None]:
+    if file is None:
+        yield None
+    elif file == "-":
+        yield sys.stdout
+    else:
+        with _open_for_writing(file) as stream:
+            yield stream
+
+
+def _open_for_writing(file: str) -> TextIO:
+    try:
+        return Path(file).open("w", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write '{file}': {error.strerror}") from None
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal, for more than a handful of tests."""
+    if total < 10 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console  # noqa: PLC0415 — costs start-up time, rarely needed
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("litmus"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("litmus", total=total)
+        yield lambda: progress.advance(bar)

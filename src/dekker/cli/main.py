@@ -1,0 +1,83 @@
+"""The `dekker` command: verbs, exit status, and the last line of defence against tracebacks."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from dekker.errors import DekkerError
+
+STATUS_HOLDS, STATUS_VIOLATED, STATUS_INPUT, STATUS_UNDECIDED = range(4)
+
+EPILOG = """\b
+Exit status:
+  0  the property holds (fully, or within the stated bound)
+  1  it is violated
+  2  the input or the call is at fault
+  3  undecided within the limits
+"""
+
+VERBS = {
+    "generate": "Litmus tests from cycles of relaxations.",
+    "litmus": "Run litmus tests under a memory model.",
+    "models": "List the memory models that ship with Dekker.",
+    "show": "Print a program as Dekker represents it.",
+}
+
+
+class Verbs(click.Group):
+    """Loads the file of a verb only when it is called: start-up time counts in batches."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"dekker.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+
+@click.group(cls=Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dekker", message="%(prog)s %(version)s")
+def dekker() -> None:
+    """Can this concurrent program go wrong on this memory model, and if so, how?"""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        status = dekker.main(args=arguments, prog_name="dekker", standalone_mode=False)
+        return status if isinstance(status, int) else STATUS_HOLDS
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return STATUS_INPUT
+    except click.Abort:
+        print("interrupted", file=sys.stderr)
+        return STATUS_UNDECIDED
+    except DekkerError as error:
+        print(error, file=sys.stderr)
+        return STATUS_INPUT
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 — the reader went away
+        return STATUS_HOLDS
+    except Exception as error:
+        return _report_bug(error)
+
+
+def _report_bug(error: Exception) -> int:
+    if os.environ.get("DEKKER_DEBUG"):
+        raise error
+    print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    print("\nhint: this is a defect of Dekker; DEKKER_DEBUG=1 shows where it happened", file=sys.stderr)
+    return STATUS_INPUT

@@ -1,0 +1,199 @@
+"""From one path per thread to candidate executions: choose a source for every read, then a coherence order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dekker.engines.axiomatic.paths import Path, PathEvent, Value
+from dekker.engines.axiomatic.terms import Symbol, Term, resolve
+from dekker.errors import UnsupportedError
+from dekker.execution import INITIAL_THREAD, Event, Relation, empty_relation
+from dekker.ir.memory import InitialMemory
+
+Place = tuple[int, int]
+"""A thread and the index of an event in its path."""
+
+INITIAL: Place = (INITIAL_THREAD, 0)
+
+Location = tuple[int, int]
+"""Address and size."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The events of all threads with everything known but coherence."""
+
+    events: tuple[Event, ...]
+    static_relations: dict[str, Relation]
+    rf: Relation
+    writes: dict[Location, list[int]]
+    """Per location its writes, the initial one first."""
+    known: dict[Symbol, Term]
+    paths: tuple[Path, ...]
+
+    def final_value(self, value: Value) -> int:
+        term = resolve(value.term, self.known)
+        assert isinstance(term, int), "every read has a source"
+        return term
+
+
+class Search:
+    """Every way to give each read a source that agrees with all addresses, values and branch conditions.
+
+    Sources are chosen read by read; what contradicts a condition is dropped as soon as that is known. `unresolved`
+    counts the choices in which a value is justified by nothing but itself: those are no executions.
+    """
+
+    def __init__(self, paths: tuple[Path, ...], memory: InitialMemory) -> None:
+        self.paths = paths
+        self.memory = memory
+        self.reads = [(place, event) for place, event in self.places() if event.kind == "R"]
+        self.writes = [(place, event) for place, event in self.places() if event.kind == "W"]
+        self.constraints = [constraint for path in paths for constraint in path.constraints]
+        self.unresolved = 0
+
+    def places(self) -> Iterator[tuple[Place, PathEvent]]:
+        for thread, path in enumerate(self.paths):
+            for index, event in enumerate(path.events):
+                yield (thread, index), event
+
+    def run(self) -> Iterator[tuple[dict[Symbol, Term], dict[Place, Place]]]:
+        yield from self._choose({}, {}, [read for read, _ in self.reads])
+
+    def _choose(
+        self, known: dict[Symbol, Term], sources: dict[Place, Place], open_reads: list[Place]
+    ) -> Iterator[tuple[dict[Symbol, Term], dict[Place, Place]]]:
+        if not self._consistent(known, sources):
+            return
+        if not open_reads:
+            if self._settled(known):
+                yield known, sources
+            else:
+                self.unresolved += 1
+            return
+        read = self._next_read(known, open_reads)
+        rest = [other for other in open_reads if other != read]
+        for source, value in self._sources(read, known):
+            yield from self._choose({**known, Symbol(*read): value}, {**sources, read: source}, rest)
+
+    def _event(self, place: Place) -> PathEvent:
+        return self.paths[place[0]].events[place[1]]
+
+    def _next_read(self, known: dict[Symbol, Term], open_reads: list[Place]) -> Place:
+        """The first whose address is known, if there is one."""
+        for read in open_reads:
+            if isinstance(resolve(self._event(read).address.term, known), int):
+                return read
+        return open_reads[0]
+
+    def _sources(self, read: Place, known: dict[Symbol, Term]) -> Iterator[tuple[Place, Term]]:
+        event = self._event(read)
+        address = resolve(event.address.term, known)
+        if isinstance(address, int):
+            yield INITIAL, self.memory.read(address, event.size)
+        for write, candidate in self.writes:
+            if candidate.size != event.size:
+                continue
+            target = resolve(candidate.address.term, known)
+            if target == address or not (isinstance(target, int) and isinstance(address, int)):
+                yield write, candidate.value.term
+
+    def _consistent(self, known: dict[Symbol, Term], sources: dict[Place, Place]) -> bool:
+        for term, expected in self.constraints:
+            value = resolve(term, known)
+            if isinstance(value, int) and bool(value) != expected:
+                return False
+        return all(source == INITIAL or self._may_match(read, source, known) for read, source in sources.items())
+
+    def _may_match(self, read: Place, source: Place, known: dict[Symbol, Term]) -> bool:
+        wanted = resolve(self._event(read).address.term, known)
+        written = resolve(self._event(source).address.term, known)
+        return wanted == written or not (isinstance(wanted, int) and isinstance(written, int))
+
+    def _settled(self, known: dict[Symbol, Term]) -> bool:
+        """Whether every value, address and condition has become a number."""
+        events = (event for _, event in self.reads + self.writes)
+        terms = [term for event in events for term in (event.address.term, event.value.term)]
+        terms += [term for term, _ in self.constraints]
+        terms += [value.term for path in self.paths for value in path.frames[0].registers.values()]
+        return all(isinstance(resolve(term, known), int) for term in terms)
+
+
+def build(search: Search, known: dict[Symbol, Term], sources: dict[Place, Place]) -> Structure:
+    thread_events = {place: _concrete(place, event, known) for place, event in search.places()}
+    locations = sorted({(event.address, event.size) for event in thread_events.values() if event.accesses_memory})
+    _refuse_overlaps(locations, list(thread_events.values()))
+    initial = [Event("W", INITIAL_THREAD, i, a, s, search.memory.read(a, s)) for i, (a, s) in enumerate(locations)]
+    events = (*initial, *thread_events.values())
+    number = {place: len(initial) + i for i, place in enumerate(thread_events)}
+    initial_write = {location: i for i, location in enumerate(locations)}
+    rf = empty_relation(len(events))
+    for read, source in sources.items():
+        event = thread_events[read]
+        write = initial_write[event.address, event.size] if source == INITIAL else number[source]
+        rf[write] |= 1 << number[read]
+    writes = {location: [initial_write[location]] for location in locations}
+    for place, event in thread_events.items():
+        if event.kind == "W":
+            writes[event.address, event.size].append(number[place])
+    return Structure(events, _static_relations(search.paths, number, len(events)), rf, writes, known, search.paths)
+
+
+def _concrete(place: Place, event: PathEvent, known: dict[Symbol, Term]) -> Event:
+    address, value = resolve(event.address.term, known), resolve(event.value.term, known)
+    assert isinstance(address, int) and isinstance(value, int), "only settled candidates are built"
+    thread, index = place
+    return Event(
+        event.kind, thread, index, address, event.size, value, event.order, event.tags, event.fence, event.span
+    )
+
+
+def _refuse_overlaps(locations: list[Location], events: list[Event]) -> None:
+    for (address, size), (next_address, next_size) in pairwise(locations):
+        if next_address < address + size:
+            guilty = next(event for event in events if (event.address, event.size) == (next_address, next_size))
+            raise UnsupportedError(
+                f"accesses of different sizes overlap ({size} bytes and {next_size} bytes)",
+                guilty.span,
+                "axiomatic models here relate accesses of equal size and address only",
+            )
+
+
+def _static_relations(paths: Sequence[Path], number: dict[Place, int], size: int) -> dict[str, Relation]:
+    names = ("po", "addr", "data", "ctrl", "pick-addr", "pick-data", "pick-ctrl", "amo", "lxsx")
+    result = {name: empty_relation(size) for name in names}
+    for thread, path in enumerate(paths):
+        ids = [number[thread, index] for index in range(len(path.events))]
+        for index, event in enumerate(path.events):
+            target = 1 << ids[index]
+            for earlier in ids[:index]:
+                result["po"][earlier] |= target
+            for name, reads in _dependencies(event):
+                for read in reads:
+                    result[name][ids[read]] |= target
+        for read, write, sort in path.updates:
+            result[sort][ids[read]] |= 1 << ids[write]
+    return result
+
+
+def _dependencies(event: PathEvent) -> Iterator[tuple[str, frozenset[int]]]:
+    yield "ctrl", event.control
+    yield "pick-ctrl", event.picked_control
+    if event.kind != "F":
+        yield "addr", event.address.reads
+        yield "pick-addr", event.address.picked
+    if event.kind == "W":
+        yield "data", event.value.reads
+        yield "pick-data", event.value.picked
+
+
+def order_with_prefix(prefix: Sequence[int], others: Sequence[int], size: int) -> Relation:
+    """The writes of `prefix` in that order, all before the `others`, which are not ordered among themselves."""
+    rows = empty_relation(size)
+    after = sum(1 << write for write in others)
+    for write in reversed(prefix):
+        rows[write] = after
+        after |= 1 << write
+    return rows

@@ -1,0 +1,231 @@
+"""Enumerate reads-from × coherence, filter by the model, count final states."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from dekker.engines.axiomatic.candidates import Search, Structure, build, order_with_prefix
+from dekker.engines.axiomatic.evaluator import (
+    COHERENCE,
+    EVENTS,
+    READS_FROM,
+    Plan,
+    Slots,
+    StagedModel,
+    empty_slots,
+    fill_inputs,
+    raised_flags,
+    run_plan,
+)
+from dekker.engines.axiomatic.paths import Path, thread_paths
+from dekker.engines.axiomatic.relations import union
+from dekker.engines.axiomatic.states import final_state, formula_holds
+from dekker.execution import (
+    DYNAMIC_NAMES,
+    Execution,
+    Relation,
+    base_value,
+    empty_relation,
+    final_writes,
+    from_read,
+)
+from dekker.ir.layout import layout
+from dekker.ir.memory import InitialMemory
+from dekker.result import Result, Violation
+from dekker.task import Task
+
+NAME = "axiomatic"
+
+
+class OutOfTime(Exception):
+    pass
+
+
+def run(task: Task) -> Result:
+    """Every execution that the model accepts, counted; what was counted so far if the time is up or on Ctrl-C."""
+    result = Result()
+    oracle = _Oracle(task, result)
+    try:
+        oracle.explore()
+    except OutOfTime:
+        result.stopped_by = "time"
+    except KeyboardInterrupt:
+        result.stopped_by = "interrupt"
+    return result
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """An execution that the model accepts."""
+
+    structure: Structure
+    co: Relation
+    flags: tuple[str, ...]
+
+    def execution(self) -> Execution:
+        primitive = {**self.structure.static_relations, "rf": self.structure.rf, "co": self.co}
+        return Execution(self.structure.events, primitive)
+
+
+def accepted_executions(task: Task) -> Iterator[Accepted]:
+    """The complete executions themselves, for those who want to look at them."""
+    oracle = _Oracle(task, Result())
+    for combination in oracle.combinations():
+        if all(path.status == "complete" for path in combination):
+            yield from oracle.accepted(combination)
+
+
+class _Oracle:
+    def __init__(self, task: Task, result: Result) -> None:
+        self.task = task
+        self.result = result
+        self.program = task.program
+        self.property = task.program.property
+        self.layout = layout(task.program)
+        self.memory = InitialMemory(task.program, self.layout)
+        self.model = StagedModel(task.model.program)
+        self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
+
+    def explore(self) -> None:
+        for combination in self.combinations():
+            for accepted in self.accepted(combination):
+                self._record(accepted, combination)
+
+    def combinations(self) -> Iterator[tuple[Path, ...]]:
+        """One path per thread, in every way."""
+        threads = range(len(self.program.threads))
+        yield from product(*(self._paths(thread) for thread in threads))
+
+    def _paths(self, thread: int) -> list[Path]:
+        paths = []
+        for path in thread_paths(self.program, self.layout, thread, self.task.limits.unroll):
+            self._check_time()
+            paths.append(path)
+        return paths
+
+    def accepted(self, combination: Sequence[Path]) -> Iterator[Accepted]:
+        search = Search(tuple(combination), self.memory)
+        for known, sources in search.run():
+            self._check_time()
+            yield from self._consistent_coherence(build(search, known, sources))
+        self.result.self_justifying += search.unresolved
+
+    def _consistent_coherence(self, structure: Structure) -> Iterator[Accepted]:
+        slots = self._slots_with_reads_from(structure)
+        if slots is None:
+            return
+        locations = self._orders_by_location(structure, slots)
+        program, size = self.model.program, len(structure.events)
+        for choice in product(*locations):
+            self._check_time()
+            self.result.candidates += 1
+            co = _merge(choice, size)
+            if self._holds(self.model.plans[COHERENCE], structure, slots, co):
+                yield Accepted(structure, co, raised_flags(program, self.model.flag_plan, size, slots))
+
+    def _slots_with_reads_from(self, structure: Structure) -> Slots | None:
+        """Everything that does not depend on coherence; None if that alone is forbidden."""
+        program, size = self.model.program, len(structure.events)
+        slots = empty_slots(program)
+        execution = Execution(structure.events, structure.static_relations)
+        static = {item.name for item in program.inputs} - DYNAMIC_NAMES
+        fill_inputs(program, slots, {name: base_value(name, execution) for name in static})
+        fill_inputs(program, slots, {"rf": structure.rf})
+        possible = all(run_plan(program, self.model.plans[stage], size, slots) for stage in (EVENTS, READS_FROM))
+        return slots if possible else None
+
+    def _orders_by_location(self, structure: Structure, slots: Slots) -> list[list[Relation]]:
+        """Per location, the orders of its writes that the model does not rule out by themselves."""
+        locations = []
+        for initial, *others in structure.writes.values():
+            locations.append(list(self._extend_order(structure, slots, [initial], others)))
+        if sum(len(orders) > 1 for orders in locations) <= 1:
+            return locations
+        partial = self.model.partial_plan
+        return [[co for co in orders if self._holds(partial, structure, slots, co)] for orders in locations]
+
+    def _extend_order(
+        self, structure: Structure, slots: Slots, prefix: list[int], others: list[int]
+    ) -> Iterator[Relation]:
+        """All ways to go on after `prefix`; nothing is known yet about the order of the `others`."""
+        co = order_with_prefix(prefix, others, len(structure.events))
+        if not self._holds(self.model.cheap_partial_plan, structure, slots, co):
+            return
+        if len(others) <= 1:
+            yield co
+            return
+        for write in others:
+            rest = [other for other in others if other != write]
+            yield from self._extend_order(structure, slots, [*prefix, write], rest)
+
+    def _holds(self, plan: Plan, structure: Structure, slots: Slots, co: Relation) -> bool:
+        values = {"co": co, "fr": from_read(structure.rf, co), "FW": final_writes(structure.events, co)}
+        fill_inputs(self.model.program, slots, values)
+        return run_plan(self.model.program, plan, len(structure.events), slots)
+
+    def _record(self, accepted: Accepted, combination: Sequence[Path]) -> None:
+        result = self.result
+        self._record_violations(accepted, combination)
+        statuses = {path.status for path in combination}
+        if "failed" in statuses:
+            return
+        if "cut" in statuses:
+            result.cut += 1
+            return
+        if "blocked" in statuses:
+            result.blocked += 1
+            return
+        self._count(accepted)
+
+    def _count(self, accepted: Accepted) -> None:
+        result, structure = self.result, accepted.structure
+        registers = [
+            {name: structure.final_value(value) for name, value in path.registers.items()} for path in structure.paths
+        ]
+        memory = _final_memory(accepted)
+        values = final_state(self.property, registers, memory, self.layout, self.memory)
+        if self.property.filter is not None and not formula_holds(self.property.filter, values, self.layout):
+            return
+        state = tuple(values[observable] for observable in self.property.observed)
+        result.states[state] = result.states.get(state, 0) + 1
+        for flag in accepted.flags:
+            result.flags[flag] = result.flags.get(flag, 0) + 1
+        condition = self.property.condition
+        if condition is None or formula_holds(condition.formula, values, self.layout):
+            result.positive += 1
+        else:
+            result.negative += 1
+
+    def _record_violations(self, accepted: Accepted, combination: Sequence[Path]) -> None:
+        for path in combination:
+            if path.status == "failed":
+                violation = Violation("assertion", path.failure, path.failure_span)
+                self.result.violations[violation] = None
+        for event in accepted.structure.events:
+            if event.accesses_memory and not event.initial and self.layout.locate(event.address) is None:
+                message = f"access to address {event.address:#x}, which lies in no object"
+                self.result.violations[Violation("memory", message, event.span)] = None
+
+    def _check_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime
+
+
+def _merge(parts: Sequence[Relation], size: int) -> Relation:
+    merged = empty_relation(size)
+    for part in parts:
+        merged = union(merged, part)
+    return merged
+
+
+def _final_memory(accepted: Accepted) -> dict[tuple[int, int], int]:
+    """The value of the coherence-last write of every location."""
+    structure = accepted.structure
+    last = {}
+    for location, writes in structure.writes.items():
+        (final,) = (write for write in writes if not accepted.co[write])
+        last[location] = structure.events[final].value
+    return last

@@ -1,0 +1,88 @@
+"""Values that may depend on reads whose sources are not chosen yet.
+
+A term is an integer, a `Symbol` (what some read returns), or an operation on terms. Terms are simplified only where the
+result does not depend on unknown values at all (`x ^ x` is 0), so that false dependencies do not leave values open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dekker.ir.expressions import evaluate_binary, evaluate_unary
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    thread: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A unary or binary operator of `ir.arithmetic`."""
+
+    op: str
+    width: int
+    operands: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    condition: Term
+    then: Term
+    other: Term
+
+
+Term = int | Symbol | Apply | Either
+
+_ZERO_IF_EQUAL = frozenset(("xor", "sub", "ne", "ult", "ugt", "slt", "sgt"))
+_ONE_IF_EQUAL = frozenset(("eq", "ule", "uge", "sle", "sge"))
+_ZERO_IF_ANY_ZERO = frozenset(("and", "mul"))
+
+
+def apply(op: str, width: int, *operands: Term) -> Term:
+    if len(operands) == 1:
+        (operand,) = operands
+        return evaluate_unary(op, width, operand) if isinstance(operand, int) else Apply(op, width, operands)
+    left, right = operands
+    if isinstance(left, int) and isinstance(right, int):
+        return evaluate_binary(op, width, left, right)
+    if left == right and op in _ZERO_IF_EQUAL:
+        return 0
+    if left == right and op in _ONE_IF_EQUAL:
+        return 1
+    if op in _ZERO_IF_ANY_ZERO and (left == 0 or right == 0):
+        return 0
+    return Apply(op, width, operands)
+
+
+def either(condition: Term, then: Term, other: Term) -> Term:
+    if isinstance(condition, int):
+        return then if condition else other
+    return then if then == other else Either(condition, then, other)
+
+
+def resolve(term: Term, known: Mapping[Symbol, Term]) -> Term:
+    """The term with known symbols replaced; an integer as soon as everything it needs is known.
+
+    A symbol whose value needs itself stays unknown.
+    """
+    return term if isinstance(term, int) else _resolve(term, known, frozenset())
+
+
+def _resolve(term: Term, known: Mapping[Symbol, Term], open_symbols: frozenset[Symbol]) -> Term:
+    match term:
+        case Symbol():
+            if term in open_symbols or term not in known:
+                return term
+            return _resolve(known[term], known, open_symbols | {term})
+        case Apply(op, width, operands):
+            return apply(op, width, *(_resolve(operand, known, open_symbols) for operand in operands))
+        case Either(condition, then, other):
+            return either(
+                _resolve(condition, known, open_symbols),
+                _resolve(then, known, open_symbols),
+                _resolve(other, known, open_symbols),
+            )
+    return term

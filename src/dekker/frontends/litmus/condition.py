@@ -1,0 +1,377 @@
+"""The final part of a litmus file: `locations […]`, `filter …`, and the condition, as a `Property`.
+
+Precedence from tight to loose: `~`, `/\\`, `\\/`, `=>`. What the names in it stand for is asked of a `Names`, so that
+assembly and C share this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dekker.errors import ParseError, UnsupportedError
+from dekker.frontends.litmus.format import DIGITS, NAME, THREAD, LitmusFile, parse_number
+from dekker.ir.property import (
+    AddressValue,
+    And,
+    Condition,
+    Equals,
+    Formula,
+    MemoryValue,
+    Not,
+    Observable,
+    Or,
+    Property,
+    Quantifier,
+    RegisterValue,
+    Term,
+    Truth,
+    observables,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """`register(thread, name)` gives None if the thread cannot have such a register; the thread exists. `memory(name,
+    index)` is the value of `name`, or of `name[index]`; a name not met before is a new global. `address(name)` says
+    that the address of a global is compared with."""
+
+    threads: int
+    register: Callable[[int, str], RegisterValue | None]
+    memory: Callable[[str, int | None], MemoryValue]
+    address: Callable[[str, int], AddressValue]
+    default_model: str
+
+
+def parse_property(test: LitmusFile, names: Names) -> Property:
+    """Reads everything from `locations` or the condition on. Text below the condition is ignored."""
+    wide: set[Observable] = set()
+    while True:
+        reader = _Reader(test, names, frozenset(wide))
+        result = reader.property()
+        if reader.widened <= wide:
+            return result
+        wide |= reader.widened
+
+
+_KEYWORD = re.compile(r"\s*(?:;\s*)*((?:~\s*|not\s+)?exists|forall|final|observed|locations|filter)\b|\s*(?=\()")
+_ATOM = re.compile(
+    rf"\s*(?:{THREAD}:([%$]?{NAME})|\[?({NAME})\]?)\s*==?\s*(?:(-?{DIGITS})|({NAME}))(?=\s*(?:[/\\)=;]|$|\n))", re.ASCII
+)
+_OPERATOR = re.compile(r"\s*(/\\|\\/|=>|&&|\|\|)")
+_TOKEN = re.compile(rf"\s*({DIGITS}|[%$]?{NAME}|!=|<>|==|=(?!>)|/\\|\\/|=>|\S)", re.ASCII)
+_THREAD_NAME = re.compile(THREAD, re.ASCII)
+_EXPECTED_MODELS = re.compile(r"\s*;?\s*with\b((?:\s*\w+\s*:\s*~?\s*\w+\s*;?)*)")
+_EXPECTED_MODEL = re.compile(r"(\w+)\s*:\s*(~?)\s*(\w+)")
+
+_PRECEDENCE = {"/\\": 3, "&&": 3, "\\/": 2, "||": 2, "=>": 1}
+_DEEPEST = 150
+_HINT = "atoms look like `0:r1=1`, `x=2`, `[x]=2` or `0:r1=x`; join them with `/\\`, `\\/`, `~`, `=>`"
+_QUANTIFIERS = {
+    "exists": Quantifier.EXISTS,
+    "forall": Quantifier.FORALL,
+    "final": Quantifier.EXISTS,
+    "observed": Quantifier.EXISTS,
+}
+
+
+class _Reader:
+    """A recursive descent over `test.text`; `position` is where to go on."""
+
+    def __init__(self, test: LitmusFile, names: Names, wide: frozenset[Observable]) -> None:
+        self.test = test
+        self.text = test.text
+        self.position = test.final
+        self.names = names
+        self.wide = wide
+        self.widened: set[Observable] = set()
+        self.depth = 0
+
+    def property(self) -> Property:
+        observed: list[Observable] = []
+        condition: Condition | None = None
+        keep: Formula | None = None
+        while condition is None and (found := _KEYWORD.match(self.text, self.position)):
+            word = found[1] or "exists"
+            self.position = found.end()
+            if word == "locations":
+                observed += self.locations()
+            elif word == "filter":
+                keep = self.formula()
+            else:
+                condition = self.condition(word)
+        if condition is not None:
+            self.check_rest()
+            observed += observables(condition.formula)
+        elif self.position < len(self.text):
+            self.check_rest()
+        return Property(condition, keep, tuple(dict.fromkeys(observed)))
+
+    def condition(self, word: str) -> Condition:
+        quantifier = _QUANTIFIERS.get(word, Quantifier.NOT_EXISTS)
+        formula = self.observed_states() if word == "observed" else self.formula()
+        if word == "final":
+            quantifier = self.expected_quantifier()
+        return Condition(quantifier, formula)
+
+    def observed_states(self) -> Formula:
+        """States as a test runner prints them: `x=1; 0:r1=0; and x=2; 0:r1=1;`."""
+        states: list[Formula] = []
+        while True:
+            atoms: list[Formula] = []
+            while self.peek() not in ("", "and") and not _KEYWORD.match(self.text, self.position):
+                atoms.append(self.atom())
+                self.expect(";")
+            states.append(And(tuple(atoms)))
+            if not self.accept("and"):
+                return Or(tuple(states))
+
+    def expected_quantifier(self) -> Quantifier:
+        """The old form says what to expect per model: `with tso: ~exists; default: exists;`."""
+        found = _EXPECTED_MODELS.match(self.text, self.position)
+        if found is None:
+            return Quantifier.EXISTS
+        self.position = found.end()
+        entries = {
+            model: Quantifier.NOT_EXISTS if negated else _QUANTIFIERS.get(word, Quantifier.EXISTS)
+            for model, negated, word in _EXPECTED_MODEL.findall(found[1])
+        }
+        return entries.get(self.names.default_model) or entries.get("default") or Quantifier.EXISTS
+
+    def check_rest(self) -> None:
+        line_end = self.text.find("\n", self.position)
+        rest = self.text[self.position : None if line_end < 0 else line_end].strip()
+        if rest and not rest.startswith((";", "<<")):
+            raise self.error("the condition should end here", "close it with a line end or `;`")
+
+    def locations(self) -> list[Observable]:
+        self.expect("[")
+        found: list[Observable] = []
+        while not self.accept("]"):
+            found.append(self.observable())
+            while self.peek() not in (";", "]", ""):  # a type, which only says how to print the value
+                if self.peek() == "(":
+                    raise self.unsupported()
+                self.take()
+            if not self.accept(";"):
+                self.expect("]")
+                break
+        return found
+
+    # Formulas
+
+    def formula(self, weakest: int = 1) -> Formula:
+        """Precedence climbing: an operand, then all operators at least as tight as `weakest`."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.error("the condition is nested too deeply")
+        left = self.operand()
+        while found := _OPERATOR.match(self.text, self.position):
+            precedence = _PRECEDENCE[found[1]]
+            if precedence < weakest:
+                break
+            left = self.joined(left, found[1], precedence)
+        self.depth -= 1
+        return left
+
+    def joined(self, left: Formula, operator: str, precedence: int) -> Formula:
+        """`left` and all further operands of the same precedence. Implication associates to the right."""
+        operands = [left]
+        while (found := _OPERATOR.match(self.text, self.position)) and _PRECEDENCE[found[1]] == precedence:
+            self.position = found.end()
+            if precedence == 1:
+                return Or((Not(left), self.formula(1)))
+            operands.append(self.formula(precedence + 1))
+        return And(tuple(operands)) if precedence == 3 else Or(tuple(operands))
+
+    def operand(self) -> Formula:
+        found = _ATOM.match(self.text, self.position)
+        if found is not None:
+            return self.simple_atom(found)
+        if self.accept("("):
+            formula = self.formula()
+            self.expect(")")
+            return formula
+        word = self.peek()
+        if word in ("~", "not", "!"):
+            self.take()
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise self.error("the condition is nested too deeply")
+            formula = Not(self.operand())
+            self.depth -= 1
+            return formula
+        if word in ("true", "false"):
+            self.take()
+            return Truth(word == "true")
+        return self.atom()
+
+    def simple_atom(self, found: re.Match[str]) -> Formula:
+        thread, register, location, number, symbol = found.groups()
+        if thread is not None:
+            left: Observable = self.register(int(thread), register, found.start(2) if register else found.start())
+        else:
+            left = self.names.memory(location, None)
+        self.position = found.end()
+        if number is not None:
+            return self.equals(left, parse_number(number))
+        return Equals(left, self.names.address(symbol, 0))
+
+    def atom(self) -> Formula:
+        left = self.observable()
+        operator = self.peek()
+        if operator not in ("=", "==", "!=", "<>"):
+            raise self.unsupported() if operator == "(" else self.error("expected `=`", _HINT)
+        self.take()
+        formula = self.array(left) if self.peek() == "{" else self.equals(left, self.term())
+        return formula if operator in ("=", "==") else Not(formula)
+
+    def array(self, left: Observable) -> Formula:
+        """`x={1,2}` compares element by element."""
+        if isinstance(left, RegisterValue):
+            raise self.error("a register does not hold an array")
+        self.expect("{")
+        parts: list[Formula] = []
+        while not self.accept("}"):
+            parts.append(self.equals(self.names.memory(left.symbol, len(parts)), self.term()))
+            if not self.accept(","):
+                self.expect("}")
+                break
+        return And(tuple(parts))
+
+    def equals(self, left: Observable, right: Term) -> Formula:
+        if not isinstance(right, int):
+            return Equals(left, right)
+        bits = left.width if isinstance(left, RegisterValue) else 8 * left.size
+        if not -(1 << bits - 1) <= right < 1 << bits and bits < 64:
+            self.widened.add(left)
+        if left in self.wide:
+            left, bits = _widen(left), 64
+        right &= (1 << bits) - 1
+        return Equals(left, right - (1 << bits) if right >> (bits - 1) else right)
+
+    # Names
+
+    def observable(self) -> Observable:
+        start = self.token()[1]
+        thread = self.thread()
+        if thread is not None:
+            if self.peek() == "(":
+                raise self.unsupported()
+            return self.register(thread, self.name(), start)
+        if self.accept("*"):
+            return self.memory()
+        if self.accept("["):
+            value = self.memory()
+            self.expect("]")
+            return value
+        return self.memory()
+
+    def memory(self) -> MemoryValue:
+        name = self.name()
+        if self.peek() == "(":
+            raise self.unsupported(name)
+        index = None
+        if self.accept("["):
+            index = self.number()
+            self.expect("]")
+        return self.names.memory(name, index)
+
+    def term(self) -> Term:
+        start = self.token()[1]
+        text = self.peek()
+        if text in ("[", "*"):
+            return self.observable()
+        thread = self.thread()
+        if thread is not None:
+            return self.register(thread, self.name(), start)
+        if text[:1].isdigit() or text == "-":
+            return self.number()
+        self.accept("&")
+        name = self.name()
+        if name == "NULL":
+            return 0
+        if self.peek() == "(":
+            raise self.unsupported(name)
+        if self.accept("+"):
+            return self.names.address(name, self.number())
+        if self.accept("["):
+            index = self.number()
+            self.expect("]")
+            return self.names.address(name, self.names.memory(name, index).offset)
+        return self.names.address(name, 0)
+
+    def thread(self) -> int | None:
+        found = _TOKEN.match(self.text, self.position)
+        if found is None or not _THREAD_NAME.fullmatch(found[1]):
+            return None
+        colon = _TOKEN.match(self.text, found.end())
+        if colon is None or colon[1] != ":":
+            return None
+        self.position = colon.end()
+        return int(found[1].lstrip("Pp"))
+
+    def register(self, thread: int, name: str, start: int) -> RegisterValue:
+        span = self.test.span(start, start + len(name))
+        if thread >= self.names.threads:
+            raise ParseError(
+                f"there is no thread {thread}", span, f"threads are numbered from 0 to {self.names.threads - 1}"
+            )
+        value = self.names.register(thread, name)
+        if value is None:
+            raise ParseError(f"`{name}` is not a register of thread {thread}", span)
+        return value
+
+    def number(self) -> int:
+        negative = self.accept("-")
+        text = self.peek()
+        if not text[:1].isdigit():
+            raise self.error("expected a number", _HINT)
+        self.take()
+        return -parse_number(text) if negative else parse_number(text)
+
+    def name(self) -> str:
+        text = self.peek()
+        if not re.match(r"[%$]?[A-Za-z_.]", text):
+            raise self.error("expected the name of a register or location", _HINT)
+        return self.take()
+
+    # Tokens
+
+    def token(self) -> tuple[str, int, int]:
+        found = _TOKEN.match(self.text, self.position)
+        return (found[1], found.start(1), found.end()) if found else ("", len(self.text), len(self.text))
+
+    def peek(self) -> str:
+        return self.token()[0]
+
+    def take(self) -> str:
+        text, _, self.position = self.token()
+        return text
+
+    def accept(self, text: str) -> bool:
+        found, _, end = self.token()
+        if found == text:
+            self.position = end
+        return found == text
+
+    def expect(self, text: str) -> None:
+        if not self.accept(text):
+            raise self.error(f"expected `{text}`", _HINT)
+
+    def error(self, message: str, hint: str | None = None) -> ParseError:
+        text, start, end = self.token()
+        found = f", found `{text}`" if text else ", found the end of the file"
+        return ParseError(message + found, self.test.span(start, end), hint)
+
+    def unsupported(self, name: str = "") -> UnsupportedError:
+        text, start, end = self.token()
+        span = self.test.span(start - len(name), end)
+        return UnsupportedError(f"conditions on `{name or text}` are not supported", span, _HINT)
+
+
+def _widen(value: Observable) -> Observable:
+    if isinstance(value, RegisterValue):
+        return RegisterValue(value.thread, value.register, 64, value.label)
+    return MemoryValue(value.symbol, value.offset, 8, value.label)

@@ -1,0 +1,1 @@
+"""The program representation that all front ends produce and all engines consume."""

@@ -1,0 +1,88 @@
+"""Expressions over registers.
+
+Registers and intermediate results are 64-bit patterns, kept as integers in 0 … 2⁶⁴-1. Every operation names the width
+it works at: it uses the low `width` bits of its operands and zero-extends its result. Comparisons yield 0 or 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dekker.ir.arithmetic import BINARY_OPERATORS, UNARY_OPERATORS, mask
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value < 1 << 64:
+            object.__setattr__(self, "value", self.value & mask(64))
+
+
+@dataclass(frozen=True, slots=True)
+class Reg:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of a global object or function, plus a byte offset."""
+
+    symbol: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`neg`, `not`, `zext` (keep the low `width` bits) or `sext` (extend bit `width`-1 to 64 bits)."""
+
+    op: str
+    width: int
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    op: str
+    width: int
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`then` if `condition` is not 0, else `other`. The result depends on the condition only as a choice between
+    the two (a *pick* dependency), which some models treat as weaker than a data dependency."""
+
+    condition: Expr
+    then: Expr
+    other: Expr
+
+
+Expr = Const | Reg | Address | Unary | Binary | Select
+
+ZERO = Const(0)
+ONE = Const(1)
+
+
+def registers(expression: Expr) -> frozenset[str]:
+    """All registers that the expression reads, including those of conditions of `Select`."""
+    match expression:
+        case Reg(name):
+            return frozenset((name,))
+        case Unary(_, _, operand):
+            return registers(operand)
+        case Binary(_, _, left, right):
+            return registers(left) | registers(right)
+        case Select(condition, then, other):
+            return registers(condition) | registers(then) | registers(other)
+    return frozenset()
+
+
+def evaluate_unary(op: str, width: int, operand: int) -> int:
+    return UNARY_OPERATORS[op](width, operand & mask(width))
+
+
+def evaluate_binary(op: str, width: int, left: int, right: int) -> int:
+    return BINARY_OPERATORS[op](width, left & mask(width), right & mask(width))

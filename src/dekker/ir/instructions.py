@@ -1,0 +1,227 @@
+"""The instructions of a thread.
+
+Memory instructions carry their size in bytes and their `Order`. Loads zero-extend unless `signed`. Where an instruction
+produces a value its first field names the register that takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from dekker.ir.expressions import Expr
+
+
+class Order(Enum):
+    """Memory orders: those of C11, plus the weaker acquire of ARM's LDAPR. `PLAIN` is not atomic in C; hardware
+    accesses without annotation are `PLAIN` too."""
+
+    PLAIN = "plain"
+    RELAXED = "relaxed"
+    CONSUME = "consume"
+    ACQUIRE_PC = "acquire_pc"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+    SEQ_CST = "seq_cst"
+
+    @property
+    def atomic(self) -> bool:
+        return self is not Order.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    dst: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`exclusive` makes it a load-linked."""
+
+    dst: str
+    address: Expr
+    size: int
+    order: Order = Order.PLAIN
+    signed: bool = False
+    exclusive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    address: Expr
+    value: Expr
+    size: int
+    order: Order = Order.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConditional:
+    """Succeeds (`status` becomes 0) only if the closest load-linked before it in the thread is still unpaired and read
+    the same address, and nobody wrote there in between; it may always fail (`status` becomes 1, no write)."""
+
+    status: str
+    address: Expr
+    value: Expr
+    size: int
+    order: Order = Order.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Rmw:
+    """Atomically reads the old value into `dst` (if any) and writes `op(old, operand)`."""
+
+    dst: str | None
+    op: str
+    address: Expr
+    operand: Expr
+    size: int
+    order: Order = Order.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class CompareExchange:
+    """Reads the old value into `dst`; if it equals `expected`, writes `desired`. `success`, if given, becomes 1 or 0. A
+    `weak` one may fail although the values are equal. A failed one is a load of order `failure_order`."""
+
+    dst: str
+    success: str | None
+    address: Expr
+    expected: Expr
+    desired: Expr
+    size: int
+    order: Order = Order.PLAIN
+    failure_order: Order = Order.PLAIN
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """`kind` is a name in `ir.fences.FENCES`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Goes to `target` if the condition is not 0, else on to the next instruction."""
+
+    condition: Expr
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    dst: str | None
+    function: Expr
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """Starts a thread that runs `function`; `dst` becomes its identifier."""
+
+    dst: str | None
+    function: Expr
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Waits for a thread to end; `dst` becomes what its function returned."""
+
+    dst: str | None
+    thread: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assume:
+    """A thread whose assumption fails stops there; its run is blocked, not complete."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    condition: Expr
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """`dst` becomes any value from `low` to `high`, both included."""
+
+    dst: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """`dst` becomes the address of a new object. `stack` objects end with their function."""
+
+    dst: str
+    size: Expr
+    align: int = 16
+    zeroed: bool = False
+    stack: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicBegin:
+    """From here to `AtomicEnd` no other thread takes a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicEnd:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """Ends the thread, or with `everything` the whole program."""
+
+    everything: bool = False
+
+
+Instruction = (
+    Assign
+    | Load
+    | Store
+    | StoreConditional
+    | Rmw
+    | CompareExchange
+    | Fence
+    | Jump
+    | Branch
+    | Call
+    | Return
+    | Spawn
+    | Join
+    | Assume
+    | Assert
+    | Choose
+    | Allocate
+    | Free
+    | AtomicBegin
+    | AtomicEnd
+    | Exit
+)
+
+MEMORY_ACCESSES = (Load, Store, StoreConditional, Rmw, CompareExchange)

@@ -1,0 +1,61 @@
+"""Where global objects and functions live. Addresses fit into 31 bits, so that they survive 32-bit registers, and are
+far from the small numbers that programs compute with."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from dekker.ir.expressions import Address
+from dekker.ir.program import Program
+
+OBJECTS_START = 0x1000_0000
+FUNCTIONS_START = 0x0100_0000
+GAP = 64
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Start address of every symbol, and the way back from an address to the symbol that contains it."""
+
+    starts: dict[str, int]
+    sizes: dict[str, int]
+
+    def resolve(self, address: Address) -> int:
+        return (self.starts[address.symbol] + address.offset) & (1 << 64) - 1
+
+    @cached_property
+    def _ordered(self) -> list[tuple[int, str]]:
+        return sorted((start, name) for name, start in self.starts.items())
+
+    def locate(self, address: int) -> Address | None:
+        """The object that contains the byte at `address`, as symbol and offset."""
+        index = bisect_right(self._ordered, (address, "\U0010ffff")) - 1
+        if index < 0:
+            return None
+        start, name = self._ordered[index]
+        return Address(name, address - start) if address < start + max(1, self.sizes[name]) else None
+
+    def show(self, value: int, width: int = 64) -> str:
+        """The low `width` bits as a person reads them: a symbol if they point into an object, else a signed number."""
+        value &= (1 << width) - 1
+        place = self.locate(value)
+        if place is not None:
+            return place.symbol if place.offset == 0 else f"{place.symbol}+{place.offset}"
+        return str(value - (1 << width) if value >> (width - 1) else value)
+
+
+def layout(program: Program) -> Layout:
+    starts: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    free = OBJECTS_START
+    for item in program.objects:
+        step = max(GAP, item.align)
+        free = -(-free // step) * step
+        starts[item.name], sizes[item.name] = free, item.size
+        free += item.size + GAP
+    for index, function in enumerate(program.functions):
+        starts.setdefault(function.name, FUNCTIONS_START + index * GAP)
+        sizes.setdefault(function.name, 1)
+    return Layout(starts, sizes)

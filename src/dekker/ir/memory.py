@@ -1,0 +1,23 @@
+"""The memory before the first step."""
+
+from __future__ import annotations
+
+from dekker.ir.expressions import Address
+from dekker.ir.layout import Layout
+from dekker.ir.program import Program
+
+
+class InitialMemory:
+    """Little-endian bytes; what no cell names is 0."""
+
+    def __init__(self, program: Program, layout: Layout) -> None:
+        self._bytes: dict[int, int] = {}
+        for item in program.objects:
+            start = layout.starts[item.name]
+            for cell in item.cells:
+                value = layout.resolve(cell.value) if isinstance(cell.value, Address) else cell.value
+                for i in range(cell.size):
+                    self._bytes[start + cell.offset + i] = value >> 8 * i & 0xFF
+
+    def read(self, address: int, size: int) -> int:
+        return sum(self._bytes.get(address + i, 0) << 8 * i for i in range(size))

@@ -1,0 +1,149 @@
+"""`Record`: the outcome of one litmus test, complete and free of live objects, so that it can cross processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dekker.errors import DekkerError
+from dekker.ir.layout import layout
+from dekker.ir.program import Program
+from dekker.ir.property import Quantifier
+from dekker.report.names import condition_text, shown_order, value_text
+from dekker.result import Result, Verdict, verdict
+from dekker.source import Diagnostic
+
+KINDS = {
+    Quantifier.EXISTS: "Allowed",
+    Quantifier.NOT_EXISTS: "Forbidden",
+    Quantifier.FORALL: "Required",
+    None: "Required",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A final state, as (name, value) pairs in the order shown, and how many executions end in it."""
+
+    values: tuple[tuple[str, str], ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class ErrorRecord:
+    message: str
+    rendered: str
+    line: int | None = None
+    column: int | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """`verdict` is `Ok` or `No` as the condition asks, `Undef` if some execution has undefined behaviour (a flag of the
+    model), `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run."""
+
+    file: str
+    name: str = ""
+    model: str = ""
+    engine: str = ""
+    kind: str = "Required"
+    condition: str = ""
+    observation: str = ""
+    verdict: str = "Error"
+    positive: int = 0
+    negative: int = 0
+    outcomes: tuple[Outcome, ...] = ()
+    flags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cut: int = 0
+    blocked: int = 0
+    stopped_by: str | None = None
+    time_s: float = 0.0
+    error: ErrorRecord | None = field(default=None)
+
+    @property
+    def states(self) -> int:
+        return len(self.outcomes)
+
+
+def record_result(file: str, program: Program, model: str, engine: str, result: Result, time_s: float) -> Record:
+    condition = program.property.condition
+    return Record(
+        file=file,
+        name=program.name,
+        model=model,
+        engine=engine,
+        kind=KINDS[condition.quantifier if condition else None],
+        condition=condition_text(condition) if condition else "forall (true)",
+        observation=result.observation(),
+        verdict=_litmus_verdict(program, result),
+        positive=result.positive,
+        negative=result.negative,
+        outcomes=_outcomes(program, result),
+        flags=tuple(sorted(result.flags)),
+        notes=_notes(result),
+        cut=result.cut,
+        blocked=result.blocked,
+        stopped_by=result.stopped_by,
+        time_s=time_s,
+    )
+
+
+def record_error(file: str, error: DekkerError, model: str = "", engine: str = "") -> Record:
+    diagnostic = error.diagnostic
+    span = diagnostic.span
+    return Record(
+        file=file,
+        model=model,
+        engine=engine,
+        error=ErrorRecord(
+            diagnostic.message,
+            diagnostic.render(),
+            span.line if span else None,
+            span.column if span else None,
+            diagnostic.hint,
+        ),
+    )
+
+
+def _litmus_verdict(program: Program, result: Result) -> str:
+    if result.flags:
+        return "Undef"
+    match verdict(result, program.property.condition):
+        case Verdict.UNSAFE:
+            return "No"
+        case Verdict.UNKNOWN:
+            return "Unknown"
+    return "Ok"
+
+
+def _outcomes(program: Program, result: Result) -> tuple[Outcome, ...]:
+    observed = program.property.observed
+    places = layout(program)
+    order = shown_order(observed)
+    outcomes = [
+        Outcome(tuple((str(observed[i]), value_text(observed[i], state[i], places)) for i in order), count)
+        for state, count in result.states.items()
+    ]
+    return tuple(sorted(outcomes, key=lambda outcome: [_value_key(value) for _, value in outcome.values]))
+
+
+def _value_key(value: str) -> tuple[int, int, str]:
+    try:
+        return 0, int(value), ""
+    except ValueError:
+        return 1, 0, value
+
+
+def _notes(result: Result) -> tuple[str, ...]:
+    notes = [
+        Diagnostic(f"{violation.kind}: {violation.message}", violation.span).render("violation")
+        for violation in result.violations
+    ]
+    if result.cut:
+        notes.append(f"Loop bound reached: {result.cut} executions go on beyond it and are not counted")
+    if result.blocked:
+        notes.append(f"Blocked: {result.blocked} executions stop at an assumption and are not counted")
+    if result.stopped_by:
+        notes.append(f"Stopped by {result.stopped_by}: the counts cover a part of the executions only")
+    return tuple(notes)

@@ -1,0 +1,92 @@
+"""`Result`: what an engine found, what it covered, and which limits it met. Results of parts merge into one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from dekker.ir.property import Condition, Quantifier
+from dekker.source import Span
+
+State = tuple[int, ...]
+"""Final values, in the order of `Property.observed`."""
+
+
+class Verdict(Enum):
+    SAFE = "SAFE"
+    SAFE_WITHIN_BOUND = "SAFE_WITHIN_BOUND"
+    UNSAFE = "UNSAFE"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A runtime error that some execution shows."""
+
+    kind: str
+    message: str
+    span: Span | None = None
+
+
+@dataclass
+class Result:
+    """Counts are of executions that the model accepts. `positive` ones satisfy the formula of the condition, whatever
+    its quantifier."""
+
+    positive: int = 0
+    negative: int = 0
+    states: dict[State, int] = field(default_factory=dict)
+    flags: dict[str, int] = field(default_factory=dict)
+    violations: dict[Violation, None] = field(default_factory=dict)
+    blocked: int = 0
+    cut: int = 0
+    self_justifying: int = 0
+    candidates: int = 0
+    stopped_by: str | None = None
+
+    @property
+    def complete_executions(self) -> int:
+        return self.positive + self.negative
+
+    def merge(self, other: Result) -> None:
+        self.positive += other.positive
+        self.negative += other.negative
+        for state, count in other.states.items():
+            self.states[state] = self.states.get(state, 0) + count
+        for flag, count in other.flags.items():
+            self.flags[flag] = self.flags.get(flag, 0) + count
+        self.violations.update(other.violations)
+        self.blocked += other.blocked
+        self.cut += other.cut
+        self.self_justifying += other.self_justifying
+        self.candidates += other.candidates
+        self.stopped_by = self.stopped_by or other.stopped_by
+
+    def observation(self) -> str:
+        if self.positive == 0:
+            return "Never"
+        return "Always" if self.negative == 0 else "Sometimes"
+
+
+def verdict(result: Result, condition: Condition | None) -> Verdict:
+    """Whether the property holds. What one execution shows is final; what all must show needs a complete run."""
+    if result.violations or _refuted(result, condition):
+        return Verdict.UNSAFE
+    if condition is not None and condition.quantifier is Quantifier.EXISTS:
+        return Verdict.SAFE if result.positive else Verdict.UNKNOWN
+    if result.stopped_by is not None:
+        return Verdict.UNKNOWN
+    return Verdict.SAFE_WITHIN_BOUND if result.cut else Verdict.SAFE
+
+
+def _refuted(result: Result, condition: Condition | None) -> bool:
+    if condition is None:
+        return False
+    match condition.quantifier:
+        case Quantifier.EXISTS:
+            covered_everything = result.stopped_by is None and not result.cut
+            return covered_everything and result.positive == 0
+        case Quantifier.NOT_EXISTS:
+            return result.positive > 0
+        case Quantifier.FORALL:
+            return result.negative > 0
