@@ -19,8 +19,8 @@ MAX_DEPTH = 150
 
 @dataclass
 class Context:
-    """`applied` remembers what functions gave for the arguments they had; `negations` says where a complement or a
-    difference was written."""
+    """`applied` remembers what functions gave for the arguments they had; `negations` says where a value was written
+    that shrinks as a fixpoint variable grows."""
 
     search: tuple[Path, ...] = ()
     graph: Graph = field(default_factory=Graph)
@@ -36,6 +36,10 @@ class Context:
     def node(self, value: Value, kind: str, span: Span) -> Node:
         """The value as a set or a relation; `span` is where it stands."""
         return as_node(value, kind, span, self.graph.empty)
+
+    def negated_at(self, node: Node, span: Span) -> None:
+        if node.falling:
+            self.negations.setdefault(node.index, span)
 
     @contextmanager
     def deeper(self, span: Span) -> Iterator[None]:

@@ -125,8 +125,7 @@ def _chain(context: Context, chain: syntax.Chain, environment: Environment) -> V
     nodes = [context.node(value, kind, operand.span) for value, operand in zip(values, chain.operands, strict=True)]
     code = _CHAIN_CODES[chain.operator]
     result = reduce(lambda left, right: context.graph.apply(code, left, right), nodes)
-    if code == "diff":
-        context.negations.setdefault(result.index, chain.span)
+    context.negated_at(result, chain.span)
     return result
 
 
@@ -149,7 +148,7 @@ def _complement(context: Context, complement: syntax.Complement, environment: En
     value = evaluate(context, complement.operand, environment)
     kind = value.kind if isinstance(value, Node) else REL
     result = context.graph.apply("compl", context.node(value, kind, complement.operand.span))
-    context.negations.setdefault(result.index, complement.span)
+    context.negated_at(result, complement.span)
     return result
 
 

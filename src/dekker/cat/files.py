@@ -11,7 +11,7 @@ from dekker.cat.syntax import File
 from dekker.errors import ModelError
 from dekker.source import Source, Span
 
-LIBRARY = Path(__file__).parent / "library"
+LIBRARY = Path(__file__).resolve().parent / "library"
 STANDARD_LIBRARY = LIBRARY / "stdlib.cat"
 
 
