@@ -30,11 +30,11 @@ class Violation:
 
 @dataclass
 class Result:
-    """Counts are of executions that the model accepts. `positive` ones satisfy the formula of the condition, whatever
-    its quantifier."""
+    """Counts are of executions that the model accepts. `satisfying` ones satisfy the formula of the condition, whatever
+    its quantifier; `violating` ones do not."""
 
-    positive: int = 0
-    negative: int = 0
+    satisfying: int = 0
+    violating: int = 0
     states: dict[State, int] = field(default_factory=dict)
     flags: dict[str, int] = field(default_factory=dict)
     violations: dict[Violation, None] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class Result:
 
     @property
     def complete_executions(self) -> int:
-        return self.positive + self.negative
+        return self.satisfying + self.violating
 
     def merge(self, other: Result) -> None:
-        self.positive += other.positive
-        self.negative += other.negative
+        self.satisfying += other.satisfying
+        self.violating += other.violating
         for state, count in other.states.items():
             self.states[state] = self.states.get(state, 0) + count
         for flag, count in other.flags.items():
@@ -63,9 +63,10 @@ class Result:
         self.stopped_by = self.stopped_by or other.stopped_by
 
     def observation(self) -> str:
-        if self.positive == 0:
+        """How often the formula of the condition was seen to hold."""
+        if self.satisfying == 0:
             return "Never"
-        return "Always" if self.negative == 0 else "Sometimes"
+        return "Always" if self.violating == 0 else "Sometimes"
 
 
 def verdict(result: Result, condition: Condition | None) -> Verdict:
@@ -73,7 +74,7 @@ def verdict(result: Result, condition: Condition | None) -> Verdict:
     if result.violations or _refuted(result, condition):
         return Verdict.UNSAFE
     if condition is not None and condition.quantifier is Quantifier.EXISTS:
-        return Verdict.SAFE if result.positive else Verdict.UNKNOWN
+        return Verdict.SAFE if result.satisfying else Verdict.UNKNOWN
     if result.stopped_by is not None:
         return Verdict.UNKNOWN
     return Verdict.SAFE_WITHIN_BOUND if result.cut else Verdict.SAFE
@@ -85,8 +86,8 @@ def _refuted(result: Result, condition: Condition | None) -> bool:
     match condition.quantifier:
         case Quantifier.EXISTS:
             covered_everything = result.stopped_by is None and not result.cut
-            return covered_everything and result.positive == 0
+            return covered_everything and result.satisfying == 0
         case Quantifier.NOT_EXISTS:
-            return result.positive > 0
+            return result.satisfying > 0
         case Quantifier.FORALL:
-            return result.negative > 0
+            return result.violating > 0

@@ -1,7 +1,7 @@
 """From a `.cat` file to a `Model`.
 
-The file is run once, at compile time: functions are inlined, included files read, variants (`if "mixed" …`) decided, and
-what is left is a graph of sets and relations with checks on them. Coherence is enumerated by the engines, so
+The file is run once, at compile time: functions are inlined, included files read, variants (`if "mixed" …`) decided,
+and what is left is a graph of sets and relations with checks on them. Coherence is enumerated by the engines, so
 `with co from …` only says that `co` is used.
 """
 
@@ -69,8 +69,8 @@ _BUILTINS: Environment = {
 # A title may begin with an architecture, as in `C RC11` or `X86 TSO`, and names can depend on it: `A` means atomic
 # accesses in C, locked ones on x86, acquire reads elsewhere.
 _DIALECTS = {
-    **dict.fromkeys(("c", "c11", "c++11", "rc11"), {"A": "ATOMIC"}),
-    **dict.fromkeys(("x86", "x86_64"), {"A": "Locked", "X": "Locked"}),
+    **{word: {"A": "ATOMIC"} for word in ("c", "c11", "c++11", "rc11")},
+    **{word: {"A": "Locked", "X": "Locked"} for word in ("x86", "x86_64")},
 }
 
 
@@ -94,14 +94,14 @@ def _let(context: Context, let: syntax.Let, environment: Environment) -> None:
 
 
 def _check(context: Context, check: syntax.Check, environment: Environment) -> None:
-    """A check that is `flag` marks an execution when it fails, whereas the statement `flag` marks one when its test
-    holds: hence the negation."""
+    """A check that is a flag marks the executions in which it holds; `undefined_unless` and `assert` are to mark those
+    in which their test does not."""
     value = evaluate(context, check.relation, environment)
     if check.kind == "empty" and isinstance(value, Node) and value.kind == SET:
         relation = context.graph.apply("identity", value)
     else:
         relation = context.node(value, REL, check.relation.span)
-    negated = check.negated != (check.role == "flag")
+    negated = check.negated != (check.role in ("undefined_unless", "assert"))
     name = check.name or _check_name(context, check)
     context.demands.append(Demand(check.kind, relation, name, negated, check.role != "check"))
 
@@ -129,9 +129,7 @@ def _include(context: Context, include: syntax.Include, environment: Environment
 
 
 def _procedure(context: Context, procedure: syntax.Procedure, environment: Environment) -> None:
-    environment[procedure.name] = ProcedureValue(
-        procedure.name, procedure.parameter, procedure.body, dict(environment)
-    )
+    environment[procedure.name] = ProcedureValue(procedure.name, procedure.parameter, procedure.body, dict(environment))
 
 
 def _call(context: Context, call: syntax.Call, environment: Environment) -> None:

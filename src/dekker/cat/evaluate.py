@@ -42,7 +42,8 @@ _BASE_KINDS = base_names()
 
 def evaluate(context: Context, expression: syntax.Expr, environment: Environment) -> Value:
     with context.deeper(expression.span):
-        return _EVALUATE[type(expression)](context, expression, environment)
+        value: Value = _EVALUATE[type(expression)](context, expression, environment)
+        return value
 
 
 def define(context: Context, let: syntax.Let, environment: Environment) -> None:

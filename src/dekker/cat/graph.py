@@ -110,9 +110,7 @@ _ON_BOTH = frozenset(("union", "inter", "diff", "compl"))
 _COMMUTATIVE = frozenset(("union", "inter"))
 
 
-def _polarity(
-    code: str, args: tuple[Node, ...], variable: Variable
-) -> tuple[frozenset[Variable], frozenset[Variable]]:
+def _polarity(code: str, args: tuple[Node, ...], variable: Variable) -> tuple[frozenset[Variable], frozenset[Variable]]:
     if code == "variable":
         return frozenset((variable,)), frozenset()
     signs = [(arg.rising, arg.falling) for arg in args]

@@ -109,14 +109,14 @@ def _amount_to_one(left: Edge, right: Edge) -> bool:
 
 
 def _first_problem(edges: Cycle, vocabulary: Vocabulary) -> InputError | None:
-    for i, right in enumerate(edges):
-        left = edges[i - 1]
+    for i, left in enumerate(edges):
+        right = edges[(i + 1) % len(edges)]
         mismatch = _mismatch(left, right, vocabulary)
         if mismatch is not None:
             first, second = spell(left, vocabulary), spell(right, vocabulary)
             return InputError(
                 f"edges '{first}' and '{second}' do not compose: " + mismatch.format(first, second),
-                hint="the last edge of a cycle is followed by the first" if i == 0 else None,
+                hint="the last edge of a cycle is followed by the first" if i == len(edges) - 1 else None,
             )
         if left.target == right.source == "*":
             first, second = spell(left, vocabulary), spell(right, vocabulary)

@@ -254,12 +254,14 @@ def _edges_called(part: str, vocabulary: Vocabulary) -> Iterator[Edge]:
     if text.startswith("ws"):
         text = f"co{text[2:]}"
     pairs = {"".join(pair).lower(): pair for pair in vocabulary.annotation_pairs.values()}
+    suits = vocabulary.annotations
     for edge in sorted(vocabulary.edges.values(), key=lambda edge: edge.source):
         short = short_name(edge)
         if (edge.detail != ending if ending else edge.external) or not text.startswith(short):
             continue
         rest = text[len(short) :]
+        first, second = pairs.get(rest, ("", ""))
         if not rest:
             yield edge
-        elif rest in pairs:
-            yield replace(edge, source_annotation=pairs[rest][0], target_annotation=pairs[rest][1])
+        elif edge.source in suits.get(first, "") and edge.target in suits.get(second, ""):
+            yield replace(edge, source_annotation=first, target_annotation=second)

@@ -39,7 +39,8 @@ class ErrorRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """`verdict` is `Ok` or `No` as the condition asks, `Undef` if some execution has undefined behaviour (a flag of the
+    """`positive` executions are those that the condition asks for: under `~exists` the ones that do not satisfy the
+    formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if some execution has undefined behaviour (a flag of the
     model), `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run."""
 
     file: str
@@ -68,6 +69,7 @@ class Record:
 
 def record_result(file: str, program: Program, model: str, engine: str, result: Result, time_s: float) -> Record:
     condition = program.property.condition
+    negated = condition is not None and condition.quantifier is Quantifier.NOT_EXISTS
     return Record(
         file=file,
         name=program.name,
@@ -77,8 +79,8 @@ def record_result(file: str, program: Program, model: str, engine: str, result: 
         condition=condition_text(condition) if condition else "forall (true)",
         observation=result.observation(),
         verdict=_litmus_verdict(program, result),
-        positive=result.positive,
-        negative=result.negative,
+        positive=result.violating if negated else result.satisfying,
+        negative=result.satisfying if negated else result.violating,
         outcomes=_outcomes(program, result),
         flags=tuple(sorted(result.flags)),
         notes=_notes(result),

@@ -9,7 +9,7 @@ from itertools import pairwise
 from dekker.engines.axiomatic.paths import Path, PathEvent, Value
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
 from dekker.errors import UnsupportedError
-from dekker.execution import INITIAL_THREAD, Event, Relation, empty_relation
+from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
 from dekker.ir.memory import InitialMemory
 
 Place = tuple[int, int]
@@ -162,20 +162,24 @@ def _refuse_overlaps(locations: list[Location], events: list[Event]) -> None:
 
 
 def _static_relations(paths: Sequence[Path], number: dict[Place, int], size: int) -> dict[str, Relation]:
-    names = ("po", "addr", "data", "ctrl", "pick-addr", "pick-data", "pick-ctrl", "amo", "lxsx")
-    result = {name: empty_relation(size) for name in names}
+    result = {name: empty_relation(size) for name in PRIMITIVE_RELATIONS if name not in ("rf", "co")}
     for thread, path in enumerate(paths):
         ids = [number[thread, index] for index in range(len(path.events))]
         for index, event in enumerate(path.events):
             target = 1 << ids[index]
             for earlier in ids[:index]:
                 result["po"][earlier] |= target
-            for name, reads in _dependencies(event):
-                for read in reads:
-                    result[name][ids[read]] |= target
+            for name, sources in _dependencies(event):
+                for source in sources:
+                    result[_dependency(name, path.events[source])][ids[source]] |= target
         for read, write, sort in path.updates:
             result[sort][ids[read]] |= 1 << ids[write]
     return result
+
+
+def _dependency(name: str, source: PathEvent) -> str:
+    """A dependency on a write comes through the status register of a store-conditional."""
+    return name if source.kind == "R" else f"status-{name.removeprefix('pick-')}"
 
 
 def _dependencies(event: PathEvent) -> Iterator[tuple[str, frozenset[int]]]:

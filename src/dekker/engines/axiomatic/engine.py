@@ -195,9 +195,9 @@ class _Oracle:
             result.flags[flag] = result.flags.get(flag, 0) + 1
         condition = self.property.condition
         if condition is None or formula_holds(condition.formula, values, self.layout):
-            result.positive += 1
+            result.satisfying += 1
         else:
-            result.negative += 1
+            result.violating += 1
 
     def _record_violations(self, accepted: Accepted, combination: Sequence[Path]) -> None:
         for path in combination:

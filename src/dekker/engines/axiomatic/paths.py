@@ -43,8 +43,8 @@ MAX_CALL_DEPTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A term and the reads (by index in the thread) it was computed from. `picked` are reads that only chose between
-    alternatives."""
+    """A term and the reads (by index in the thread) it was computed from; among them stands the write of a
+    store-conditional whose status register was used. `picked` are reads that only chose between alternatives."""
 
     term: Term
     reads: frozenset[int] = NOTHING
@@ -212,7 +212,7 @@ def _succeed_conditionally(
         event = PathEvent("W", address, instruction.size, value, instruction.order, tags, span=span)
         written = _emit(continued, event)
         written = replace(written, updates=(*written.updates, (linked, len(events), "lxsx")))
-        yield _set(written, instruction.status, Value(0))
+        yield _set(written, instruction.status, Value(0, frozenset((len(events),))))
 
 
 @_step.register

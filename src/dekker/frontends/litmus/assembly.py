@@ -265,7 +265,7 @@ def _threads(test: LitmusFile, architecture: Architecture, columns: list[_Column
             raise ParseError(f"`{entry.name}` is not a register of {architecture.name}", entry.span)
         for thread in owners:
             if entry.type and entry.size is not None:
-                widths[thread, entry.name] = 8 * entry.size
+                widths[thread, entry.name.upper()] = 8 * entry.size
             if entry.values:
                 registers[thread][register.name] = _initial(entry)
     threads = tuple(Thread(f"P{index}", f"P{index}", tuple(values.items())) for index, values in enumerate(registers))
@@ -292,7 +292,7 @@ def _names(architecture: Architecture, memory: Globals, threads: int, widths: Wi
         found = _register(architecture, name)
         if found is None:
             return None
-        width = widths.get((thread, name), found.width) if widths else found.width
+        width = widths.get((thread, name.upper()), found.width) if widths else found.width
         return RegisterValue(thread, found.name, width, "" if found.name == name else name)
 
     def value(name: str, index: int | None) -> MemoryValue:

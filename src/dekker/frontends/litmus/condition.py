@@ -66,7 +66,7 @@ _EXPECTED_MODELS = re.compile(r"\s*;?\s*with\b((?:\s*\w+\s*:\s*~?\s*\w+\s*;?)*)"
 _EXPECTED_MODEL = re.compile(r"(\w+)\s*:\s*(~?)\s*(\w+)")
 
 _PRECEDENCE = {"/\\": 3, "&&": 3, "\\/": 2, "||": 2, "=>": 1}
-_DEEPEST = 150
+_DEEPEST = 90
 _HINT = "atoms look like `0:r1=1`, `x=2`, `[x]=2` or `0:r1=x`; join them with `/\\`, `\\/`, `~`, `=>`"
 _QUANTIFIERS = {
     "exists": Quantifier.EXISTS,
@@ -112,7 +112,7 @@ class _Reader:
         quantifier = _QUANTIFIERS.get(word, Quantifier.NOT_EXISTS)
         formula = self.observed_states() if word == "observed" else self.formula()
         if word == "final":
-            quantifier = self.expected_quantifier()
+            self.skip_expectations()
         return Condition(quantifier, formula)
 
     def observed_states(self) -> Formula:
@@ -127,17 +127,12 @@ class _Reader:
             if not self.accept("and"):
                 return Or(tuple(states))
 
-    def expected_quantifier(self) -> Quantifier:
-        """The old form says what to expect per model: `with tso: ~exists; default: exists;`."""
+    def skip_expectations(self) -> None:
+        """The old form adds what to expect per model: `with tso: ~exists; default: exists;`. The question stays
+        whether the state exists."""
         found = _EXPECTED_MODELS.match(self.text, self.position)
-        if found is None:
-            return Quantifier.EXISTS
-        self.position = found.end()
-        entries = {
-            model: Quantifier.NOT_EXISTS if negated else _QUANTIFIERS.get(word, Quantifier.EXISTS)
-            for model, negated, word in _EXPECTED_MODEL.findall(found[1])
-        }
-        return entries.get(self.names.default_model) or entries.get("default") or Quantifier.EXISTS
+        if found is not None:
+            self.position = found.end()
 
     def check_rest(self) -> None:
         line_end = self.text.find("\n", self.position)
@@ -163,25 +158,21 @@ class _Reader:
 
     def formula(self, weakest: int = 1) -> Formula:
         """Precedence climbing: an operand, then all operators at least as tight as `weakest`."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.error("the condition is nested too deeply")
         left = self.operand()
         while found := _OPERATOR.match(self.text, self.position):
             precedence = _PRECEDENCE[found[1]]
             if precedence < weakest:
                 break
-            left = self.joined(left, found[1], precedence)
-        self.depth -= 1
+            left = self.joined(left, precedence)
         return left
 
-    def joined(self, left: Formula, operator: str, precedence: int) -> Formula:
+    def joined(self, left: Formula, precedence: int) -> Formula:
         """`left` and all further operands of the same precedence. Implication associates to the right."""
         operands = [left]
         while (found := _OPERATOR.match(self.text, self.position)) and _PRECEDENCE[found[1]] == precedence:
             self.position = found.end()
             if precedence == 1:
-                return Or((Not(left), self.formula(1)))
+                return Or((Not(left), self.nested(self.formula)))
             operands.append(self.formula(precedence + 1))
         return And(tuple(operands)) if precedence == 3 else Or(tuple(operands))
 
@@ -190,22 +181,25 @@ class _Reader:
         if found is not None:
             return self.simple_atom(found)
         if self.accept("("):
-            formula = self.formula()
+            formula = self.nested(self.formula)
             self.expect(")")
             return formula
         word = self.peek()
         if word in ("~", "not", "!"):
             self.take()
-            self.depth += 1
-            if self.depth > _DEEPEST:
-                raise self.error("the condition is nested too deeply")
-            formula = Not(self.operand())
-            self.depth -= 1
-            return formula
+            return Not(self.nested(self.operand))
         if word in ("true", "false"):
             self.take()
             return Truth(word == "true")
         return self.atom()
+
+    def nested(self, read: Callable[[], Formula]) -> Formula:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.error("the condition is nested too deeply")
+        formula = read()
+        self.depth -= 1
+        return formula
 
     def simple_atom(self, found: re.Match[str]) -> Formula:
         thread, register, location, number, symbol = found.groups()

@@ -77,7 +77,7 @@ _FIRST_LINE = re.compile(r'\s*([A-Za-z][\w-]*)[ \t]*(?:"([^"\n]*)"|([^\s{]\S*))?
 # Quoted text and `Key=value` lines may contain braces.
 _TO_INIT = re.compile(r'(?:"[^"]*"|\n[ \t]*[A-Za-z][\w.-]*[ \t]*=[^\n]*|[^"{\n]++|\n)*+\{')
 _LINE_WITH_BRACE = re.compile(r"^[ \t]*\{", re.MULTILINE)
-_FINAL = re.compile(r"[;}\n]\s*((?:~\s*|not\s+)?(?:exists|forall|final|observed|locations|filter)\b)")
+_FINAL = re.compile(r"[;}\n][^\S\n]*((?:~\s*|not\s+)?(?:exists|forall|final|observed|locations|filter)\b)")
 _BARE_CONDITION = re.compile(r";\s*(?=\()")
 _AFTER_INIT = re.compile(r"\s*;?")
 
@@ -87,6 +87,8 @@ C_ARCHITECTURES = frozenset(("C", "C11", "CPP", "OPENCL"))
 def split_litmus(source: Source) -> LitmusFile:
     """Finds the parts of a litmus file and reads the initial state; program and final part stay text."""
     text = source.text
+    if text.startswith("\ufeff"):
+        text = " " + text[1:]
     if "\0" in text or not text.strip():
         raise ParseError(
             "this is not a litmus test: the file is " + ("binary" if "\0" in text else "empty"),
@@ -94,7 +96,7 @@ def split_litmus(source: Source) -> LitmusFile:
             _EXPECTED_START,
         )
     if "(*" in text or "//" in text or "/*" in text or "\n#" in text:
-        text = _blank_comments(source)
+        text = _blank_comments(source, text)
     first = _FIRST_LINE.match(text)
     if first is None:
         raise ParseError("expected the name of an architecture", _word(source, 0), _EXPECTED_START)
@@ -111,13 +113,19 @@ def split_litmus(source: Source) -> LitmusFile:
     return LitmusFile(
         source,
         first[1],
-        first[2] or first[3] or PurePath(source.name).stem,
+        _name(source, first),
         tuple(_read_init(source, text, brace + 1, close)),
         (start, final_start),
         final_start,
         text,
         text[first.end() : brace],
     )
+
+
+def _name(source: Source, first: re.Match[str]) -> str:
+    """`--` stands for the name of the file."""
+    written = first[2] or first[3]
+    return written if written not in (None, "--") else PurePath(source.name).stem
 
 
 _EXPECTED_START = "a litmus test starts with a line such as `PPC MP+syncs`, then the initial state in braces"
@@ -154,9 +162,8 @@ _NESTED = re.compile(r"\(\*|\*\)")
 _VISIBLE = re.compile(r"[^\n]")
 
 
-def _blank_comments(source: Source) -> str:
+def _blank_comments(source: Source, text: str) -> str:
     """`(* … *)` nests. In the program part of a C test `(*x)` is code, and `/* … */` and `//` are comments."""
-    text = source.text
     parts: list[str] = []
     kept = 0
     for start, end in _comments(source, text):
@@ -221,7 +228,7 @@ NAME = r"[A-Za-z_.][\w.]*"
 DIGITS = r"(?:0[xX][0-9a-fA-F]{1,40}|0[bB][01]{1,80}|0[oO][0-7]{1,40}|\d{1,40})"
 THREAD = r"[Pp]?(\d{1,4})"
 _SIMPLE_ENTRY = re.compile(
-    rf"\s*(?:{THREAD}\s*:\s*)?([%$]?{NAME}|\[{NAME}\])\s*=\s*(?:(-?{DIGITS})|({NAME}))\s*(?:;|$)", re.ASCII
+    rf"\s*(?:{THREAD}\s*:\s*)?([%$]?{NAME}|\[{NAME}\])\s*=\s*(?:(-?{DIGITS})|((?!NULL\b){NAME}))\s*(?:;|$)", re.ASCII
 )
 _TOKEN = re.compile(rf"\s*(?:(?P<number>{DIGITS})[uUlL]*|(?P<name>[%$]?{NAME})|(?P<other>\S))", re.ASCII)
 _THREAD = re.compile(THREAD, re.ASCII)
@@ -275,7 +282,7 @@ class Cursor:
         self.source = source
         self.end = end
         self._tokens = [
-            (m.lastgroup, m[0].strip(), m.start(m.lastgroup or 0)) for m in _TOKEN.finditer(text, start, end)
+            (m.lastgroup, m[m.lastgroup or 0], m.start(m.lastgroup or 0)) for m in _TOKEN.finditer(text, start, end)
         ]
         self._next = 0
 
@@ -549,7 +556,7 @@ class Globals:
         """What a condition reads as `x` or `x[1]`."""
         size = self.element_size(name)
         offset = size * (index or 0)
-        self._extents[name] = max(self._extents.get(name, 0), offset)
+        self._extents[name] = max(self._extents.get(name, 0), offset + size)
         return MemoryValue(name, offset, size, "" if index is None else f"{name}[{index}]")
 
     def objects(self) -> tuple[Object, ...]:

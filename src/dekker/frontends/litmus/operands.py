@@ -75,7 +75,7 @@ def _unknown(text: str, mnemonic: str, known: Iterable[str], architecture: str, 
     written = text[: len(mnemonic)]
     if reason is not None:
         return InstructionError(f"`{written}` is not supported: {reason}", 0, len(mnemonic))
-    close = get_close_matches(mnemonic, known, n=4, cutoff=0.6)
+    close = get_close_matches(mnemonic, known, n=4, cutoff=0.6) if len(mnemonic) < 24 else ()
     upper = written.isupper()
     hint = (
         "did you mean " + " or ".join(f"`{name.upper() if upper else name}`" for name in close) + "?" if close else None

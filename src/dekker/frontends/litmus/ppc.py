@@ -210,11 +210,13 @@ def _load_number(shift: int, destination: Operand, value: Operand) -> Code:
     return (Assign(_register(destination), Const(immediate(value, -(1 << 31), (1 << 32) - 1) << shift)),)
 
 
-def _rotate_and_mask(dotted: bool, destination: Operand, source: Operand, *numbers: Operand) -> Code:
+def _rotate_and_mask(insert: bool, dotted: bool, destination: Operand, source: Operand, *numbers: Operand) -> Code:
     count, first, last = (immediate(operand, 0, 31) for operand in numbers)
-    value = _value(source)
+    value, mask = _value(source), _mask(first, last)
     rotated = Binary("or", 32, Binary("shl", 32, value, Const(count)), Binary("lshr", 32, value, Const(32 - count)))
-    return _result(dotted, destination, Binary("and", 64, rotated, Const(_mask(first, last))))
+    taken = Binary("and", 64, rotated, Const(mask))
+    kept = Binary("and", 64, _value(destination), Const(~mask))
+    return _result(dotted, destination, Binary("or", 64, kept, taken) if insert else taken)
 
 
 def _mask(first: int, last: int) -> int:
@@ -334,7 +336,8 @@ def _arithmetic_forms() -> dict[str, Form]:
             forms[name + suffix] = form(_with_number, 3, 3, operation, dotted)
         for name, unary in _UNARY_OPERATIONS.items():
             forms[name + suffix] = form(_one_register, 2, 2, unary, dotted)
-        forms["rlwinm" + suffix] = form(_rotate_and_mask, 5, 5, dotted)
+        forms["rlwinm" + suffix] = form(_rotate_and_mask, 5, 5, False, dotted)
+        forms["rlwimi" + suffix] = form(_rotate_and_mask, 5, 5, True, dotted)
         forms["clrlwi" + suffix] = form(_clear_left, 3, 3, 32, dotted)
         forms["clrldi" + suffix] = form(_clear_left, 3, 3, 64, dotted)
     for name, operation in _UNDOTTED_NUMBER_OPERATIONS.items():

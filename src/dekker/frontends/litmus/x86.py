@@ -346,6 +346,21 @@ def _move(style: Style, written: int, first: Operand, second: Operand) -> Code:
     return (*code, _store(target, width, value, destination))
 
 
+def _extend(style: Style, signed: bool, narrow: int, written: int, first: Operand, second: Operand) -> Code:
+    """MOVZX and MOVSX under all their names; `narrow` is the width of the source, 0 if its operand says it."""
+    destination, source = _ordered(style, first, second)
+    target, origin = _place(destination), _place(source)
+    if not isinstance(target, Part):
+        raise destination.expected("a register")
+    if isinstance(origin, Immediate) or not (narrow or origin.width):
+        raise source.expected("a register, or memory with its size, such as `byte ptr [x]`")
+    width = _width(written, target)
+    narrow = narrow or origin.width or 0
+    code, value = _value(origin, narrow)
+    extended = _cut(width, Unary("sext", narrow, value)) if signed else _cut(narrow, value)
+    return (*code, _write(target, width, extended))
+
+
 def _binary(style: Style, op: str, keep: bool, written: int, first: Operand, second: Operand) -> Code:
     destination, source = _ordered(style, first, second)
     target, origin = _place(destination), _place(source)
@@ -548,6 +563,11 @@ def _forms(style: Style) -> dict[str, Form]:
     for suffix, width in _SUFFIXES.items():
         for name, arguments in _sized_forms(style, width).items():
             forms.setdefault(name + suffix, arguments)
+    for letter, signed in (("z", False), ("s", True)):
+        forms[f"mov{letter}x"] = form(_extend, 2, 2, style, signed, 0, 0)
+        for narrow, wide in ("bw", "bl", "bq", "wl", "wq", "lq"):
+            forms[f"mov{letter}{narrow}{wide}"] = form(_extend, 2, 2, style, signed, _SUFFIXES[narrow], _SUFFIXES[wide])
+    forms["movsxd"] = form(_extend, 2, 2, style, True, 32, 0)
     for name in ("mfence", "lfence", "sfence"):
         forms[name] = form(_simple, 0, 0, style, Fence(name))
     for name in ("nop", "pause", "endbr32", "endbr64"):

@@ -213,7 +213,9 @@ def test_left_to_right() -> None:
 
 
 def test_steps_and_updates() -> None:
-    machine = run("int a = 5; int r = a++ + 10; int s = --a; a <<= 2; a ^= 1; *x += 3; (*x)++; int t = ++*x; int u = (*y)--;")
+    machine = run(
+        "int a = 5; int r = a++ + 10; int s = --a; a <<= 2; a ^= 1; *x += 3; (*x)++; int t = ++*x; int u = (*y)--;"
+    )
     assert [machine.registers[name] for name in "rsatu"] == [15, 5, 21, 5, 0]
     assert signed32(machine.global_value("y")) == -1
 

@@ -115,6 +115,10 @@ def _not_a_thread(test: LitmusFile, position: int) -> ParseError | UnsupportedEr
 
 
 def _lower(test: LitmusFile, pieces: list[_Piece]) -> list[LoweredThread]:
+    for entry in test.init:
+        if entry.thread is not None and entry.thread >= len(pieces):
+            hint = f"threads are numbered from 0 to {len(pieces) - 1}"
+            raise ParseError(f"there is no thread {entry.thread}", entry.span, hint)
     shared = tuple((entry.name, _type(entry)) for entry in test.init if entry.thread is None)
     threads = []
     for piece in pieces:

@@ -1,0 +1,58 @@
+"""The built-in memory models, one `.cat` file each, and loading a model by name or path.
+
+Adding a model is adding a file here: its name is the file's, its description the title in its first line.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+
+from dekker.cat import Model, compile_model
+from dekker.cat.files import parse_file, read_source
+from dekker.errors import ModelError
+
+FOLDER = Path(__file__).resolve().parent
+
+# Strongest first; models not listed follow in the order of their names.
+_ORDER = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11")
+
+
+def model_names() -> list[str]:
+    names = {path.stem for path in FOLDER.glob("*.cat")}
+    return [*(name for name in _ORDER if name in names), *sorted(names.difference(_ORDER))]
+
+
+def load_model(name_or_path: str) -> Model:
+    """A built-in model by its name, or the model in a `.cat` file."""
+    if name_or_path.lower() in model_names():
+        return _built_in(name_or_path.lower())
+    path = Path(name_or_path)
+    try:
+        modified = path.stat().st_mtime_ns
+    except (OSError, ValueError):
+        raise _unknown(name_or_path) from None
+    return _from_file(path, modified)
+
+
+def describe() -> list[tuple[str, str]]:
+    """Name and title of each built-in model."""
+    return [(name, parse_file(FOLDER / f"{name}.cat").title) for name in model_names()]
+
+
+@cache
+def _built_in(name: str) -> Model:
+    return compile_model(read_source(FOLDER / f"{name}.cat"), name, (FOLDER,))
+
+
+@lru_cache(maxsize=32)
+def _from_file(path: Path, modified: int) -> Model:
+    """`modified` makes an edited file a new one."""
+    return compile_model(read_source(path), path.stem, (FOLDER,))
+
+
+def _unknown(name: str) -> ModelError:
+    known = f"the models are {', '.join(model_names())}"
+    if name.endswith(".cat") or "/" in name:
+        return ModelError(f"there is no model file {name!r}", hint=f"{known}; or give the path of a .cat file")
+    return ModelError(f"unknown model {name!r}", hint=f"{known}; or give the path of a .cat file")
