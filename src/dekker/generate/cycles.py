@@ -13,7 +13,8 @@ contradict its own program order, as in `PosWW Coe` (CoWW).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dekker.errors import InputError
@@ -64,26 +65,46 @@ def enumerate_resolved(
     which two neighbours amount to one edge (Coe Coe, Fre Coe, Rfe Fre; PodRR PodRW)."""
     pool = list(dict.fromkeys(words))
     letters = [parse_edge(word, vocabulary) for word in pool]
-
-    def follows(first: int, second: int) -> bool:
-        left, right = letters[first][-1], letters[second][0]
-        return _composes(left, right, vocabulary) and (redundant or not _amount_to_one(left, right))
-
-    links = [[follows(first, second) for second in range(len(pool))] for first in range(len(pool))]
+    links = [[_follows(left[-1], right[0], vocabulary, redundant) for right in letters] for left in letters]
+    counts = [_count(letter) for letter in letters]
+    # Annotations, stars, detours and synonyms give one cycle several spellings.
+    distinct = all(word in vocabulary.edges for word in pool)
     seen: set[tuple[str, ...]] = set()
     for size in sorted(set(sizes)):
-        for necklace in _necklaces(size, len(pool), lambda first, second: links[first][second]):
-            edges = tuple(edge for letter in necklace for edge in letters[letter])
-            if _first_problem(edges, vocabulary) is not None:
+        for necklace in _necklaces(size, links):
+            if not _plausible([counts[letter] for letter in necklace]):
                 continue
-            key = canonical([spell(edge, vocabulary) for edge in _fill(edges, vocabulary)])
-            if key not in seen:
+            edges = tuple(edge for letter in necklace for edge in letters[letter])
+            if _unfit_shape(edges) is not None or _unfit_atomic(edges, vocabulary) is not None:
+                continue
+            if not distinct:
+                key = canonical([spell(edge, vocabulary) for edge in _fill(edges, vocabulary)])
+                if key in seen:
+                    continue
                 seen.add(key)
-                yield tuple(pool[letter] for letter in necklace)
+            yield tuple(pool[letter] for letter in necklace)
 
 
-def _composes(left: Edge, right: Edge, vocabulary: Vocabulary) -> bool:
-    return _mismatch(left, right, vocabulary) is None
+def _count(edges: Cycle) -> tuple[int, int, int, int]:
+    """Changes of thread, changes of location, edges other than communications, Leaves less Backs."""
+    return (
+        sum(edge.external and not edge.leaves and not edge.returns for edge in edges),
+        sum(not edge.same_location for edge in edges),
+        sum(not edge.communicates for edge in edges),
+        sum(edge.leaves - edge.returns for edge in edges),
+    )
+
+
+def _plausible(counts: Sequence[tuple[int, int, int, int]]) -> bool:
+    """What `_unfit_shape` asks for at least, to sort out quickly."""
+    threads, changes, others, open_brackets = map(sum, zip(*counts, strict=True))
+    return others > 0 and changes != 1 and open_brackets == 0 and threads > (1 if changes else 0)
+
+
+def _follows(left: Edge, right: Edge, vocabulary: Vocabulary, redundant: bool) -> bool:
+    open_direction = left.target == right.source == "*"
+    fits = not open_direction and _mismatch(left, right, vocabulary) is None
+    return fits and (redundant or not _amount_to_one(left, right))
 
 
 def _mismatch(left: Edge, right: Edge, vocabulary: Vocabulary) -> str | None:
@@ -124,11 +145,13 @@ def _first_problem(edges: Cycle, vocabulary: Vocabulary) -> InputError | None:
                 f"nothing says whether the access between '{first}' and '{second}' is a read or a write",
                 hint="write R or W in place of one of the stars",
             )
-    return _unfit_atomic(_fill(edges, vocabulary), vocabulary) or _unfit_shape(edges)
+    return _unfit_atomic(edges, vocabulary) or _unfit_shape(edges)
 
 
 def _unfit_atomic(edges: Cycle, vocabulary: Vocabulary) -> InputError | None:
-    for edge in edges:
+    if all(edge.kind is not Kind.ATOMIC for edge in edges):
+        return None
+    for edge in _fill(edges, vocabulary):
         pair = (edge.source_annotation or vocabulary.plain, edge.target_annotation or vocabulary.plain)
         if edge.kind is Kind.ATOMIC and pair not in vocabulary.atomic_pairs:
             possible = ", ".join(sorted(edge.name + "".join(pair) for pair in vocabulary.atomic_pairs))
@@ -186,20 +209,21 @@ def _fill(edges: Cycle, vocabulary: Vocabulary) -> Cycle:
     return tuple(filled)
 
 
-def _necklaces(size: int, letters: int, follows: Callable[[int, int], bool]) -> Iterator[tuple[int, ...]]:
+def _necklaces(size: int, links: Sequence[Sequence[bool]]) -> Iterator[tuple[int, ...]]:
     """The words of a size that are least among their rotations and in which each letter may follow the one before,
     around the end too. Words are extended in lexicographic order; `period` is the length of the shortest prefix whose
     repetition gives the word so far, and a word is least when its length is a multiple of it."""
     word = [0] * size
+    followers = [[letter for letter, link in enumerate(row) if link] for row in links]
 
     def extend(length: int, period: int) -> Iterator[tuple[int, ...]]:
         if length == size:
-            if size % period == 0 and follows(word[-1], word[0]):
+            if size % period == 0 and links[word[-1]][word[0]]:
                 yield tuple(word)
             return
-        for letter in range(word[length - period] if length else 0, letters):
-            if length and not follows(word[length - 1], letter):
-                continue
+        allowed = followers[word[length - 1]] if length else range(len(links))
+        least = word[length - period] if length else 0
+        for letter in allowed[bisect_left(allowed, least) :]:
             word[length] = letter
             repeats = length > 0 and letter == word[length - period]
             yield from extend(length + 1, period if repeats else length + 1)

@@ -19,11 +19,13 @@ _MODULES = {
     "powerpc": "ppc",
     "x86": "x86",
     "x86_64": "x86",
+    "x86-64": "x86",
     "arm": "arm",
     "armv7": "arm",
     "aarch64": "aarch64",
     "armv8": "aarch64",
     "riscv": "riscv",
+    "risc-v": "riscv",
     "c": "c",
     "c11": "c",
 }
@@ -59,7 +61,7 @@ def default_model(architecture: str) -> str:
 @cache
 def _architecture(module: str, word: str) -> Architecture:
     loaded = import_module(f"dekker.frontends.litmus.{module}")
-    found: Architecture = loaded.ARCHITECTURE_64 if word == "x86_64" else loaded.ARCHITECTURE
+    found: Architecture = loaded.ARCHITECTURE_64 if word in ("x86_64", "x86-64") else loaded.ARCHITECTURE
     return found
 
 

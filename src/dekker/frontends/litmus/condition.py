@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dekker.errors import ParseError, UnsupportedError
-from dekker.frontends.litmus.format import DIGITS, NAME, THREAD, LitmusFile, parse_number
+from dekker.frontends.litmus.format import DIGITS, LAST_INDEX, NAME, THREAD, LitmusFile, parse_number
 from dekker.ir.property import (
     AddressValue,
     And,
@@ -57,13 +57,14 @@ def parse_property(test: LitmusFile, names: Names) -> Property:
 
 _KEYWORD = re.compile(r"\s*(?:;\s*)*((?:~\s*|not\s+)?exists|forall|final|observed|locations|filter)\b|\s*(?=\()")
 _ATOM = re.compile(
-    rf"\s*(?:{THREAD}:([%$]?{NAME})|\[?({NAME})\]?)\s*==?\s*(?:(-?{DIGITS})|({NAME}))(?=\s*(?:[/\\)=;]|$|\n))", re.ASCII
+    rf"\s*(?:{THREAD}:([%$]?{NAME})|\[?({NAME})\]?)\s*==?\s*"
+    rf"(?:(-?{DIGITS})|((?!NULL\b){NAME}))(?=\s*(?:[/\\)=;]|$|\n))",
+    re.ASCII,
 )
 _OPERATOR = re.compile(r"\s*(/\\|\\/|=>|&&|\|\|)")
 _TOKEN = re.compile(rf"\s*({DIGITS}|[%$]?{NAME}|!=|<>|==|=(?!>)|/\\|\\/|=>|\S)", re.ASCII)
 _THREAD_NAME = re.compile(THREAD, re.ASCII)
 _EXPECTED_MODELS = re.compile(r"\s*;?\s*with\b((?:\s*\w+\s*:\s*~?\s*\w+\s*;?)*)")
-_EXPECTED_MODEL = re.compile(r"(\w+)\s*:\s*(~?)\s*(\w+)")
 
 _PRECEDENCE = {"/\\": 3, "&&": 3, "\\/": 2, "||": 2, "=>": 1}
 _DEEPEST = 90
@@ -266,11 +267,15 @@ class _Reader:
         name = self.name()
         if self.peek() == "(":
             raise self.unsupported(name)
-        index = None
-        if self.accept("["):
-            index = self.number()
-            self.expect("]")
-        return self.names.memory(name, index)
+        return self.names.memory(name, self.index() if self.accept("[") else None)
+
+    def index(self) -> int:
+        text = self.peek()
+        if not text[:1].isdigit() or parse_number(text) > LAST_INDEX:
+            raise self.error(f"expected a number up to {LAST_INDEX}")
+        self.take()
+        self.expect("]")
+        return parse_number(text)
 
     def term(self) -> Term:
         start = self.token()[1]
@@ -291,9 +296,7 @@ class _Reader:
         if self.accept("+"):
             return self.names.address(name, self.number())
         if self.accept("["):
-            index = self.number()
-            self.expect("]")
-            return self.names.address(name, self.names.memory(name, index).offset)
+            return self.names.address(name, self.names.memory(name, self.index()).offset)
         return self.names.address(name, 0)
 
     def thread(self) -> int | None:

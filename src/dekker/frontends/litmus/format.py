@@ -188,8 +188,10 @@ def _comments(source: Source, text: str) -> Iterator[tuple[int, int]]:
             groups += depth == 0
         elif mark == "(*":
             if not in_code:
-                position = _comment_end(source, text, start)
-                yield start, position
+                end = _comment_end(source, text, start)
+                if end:
+                    yield start, end
+                    position = end
         elif mark == "/*":
             end = text.find("*/", position)
             position = len(text) if end < 0 else end + 2
@@ -218,6 +220,8 @@ def _comment_end(source: Source, text: str, start: int) -> int:
         depth += 1 if mark[0] == "(*" else -1
         if depth == 0:
             return mark.end()
+    if text[start + 2 : start + 3].isalpha():  # `(*x=1)` in a condition
+        return 0
     raise ParseError("this comment is not closed", Span(source, start, start + 2), "`*)` is missing")
 
 
@@ -226,6 +230,7 @@ def _comment_end(source: Source, text: str, start: int) -> int:
 
 NAME = r"[A-Za-z_.][\w.]*"
 DIGITS = r"(?:0[xX][0-9a-fA-F]{1,40}|0[bB][01]{1,80}|0[oO][0-7]{1,40}|\d{1,40})"
+LAST_INDEX = 0xFFFF
 THREAD = r"[Pp]?(\d{1,4})"
 _SIMPLE_ENTRY = re.compile(
     rf"\s*(?:{THREAD}\s*:\s*)?([%$]?{NAME}|\[{NAME}\])\s*=\s*(?:(-?{DIGITS})|((?!NULL\b){NAME}))\s*(?:;|$)", re.ASCII
@@ -351,30 +356,23 @@ _QUALIFIERS = frozenset(("const", "volatile", "_Atomic", "static", "extern", "st
 
 
 def _read_entry(cursor: Cursor) -> tuple[InitEntry, list[Value | _Element]]:
+    """An entry, and its values, in which the offsets of elements are still open."""
     words, thread = _read_type(cursor)
     span = cursor.span
-    index, count = 0, None
     if cursor.accept("["):
-        name = cursor.name()
-        index = _read_index(cursor) or 0
+        name, subscript, declared = cursor.name(), _read_index(cursor), False
         cursor.expect("]")
+    elif cursor.kind() == "name":
+        declared = bool(words)
+        name, subscript = cursor.take(), _read_index(cursor, open_length=declared)
     else:
-        if cursor.kind() != "name":
-            raise cursor.error("expected an entry of the initial state", _ENTRY_HINT)
-        name = cursor.take()
-        subscript = _read_index(cursor)
-        if words:
-            count = subscript
-        else:
-            index = subscript or 0
-    values: list[Value | _Element] = []
-    if cursor.accept("="):
-        values = _read_values(cursor)
+        raise cursor.error("expected an entry of the initial state", _ENTRY_HINT)
+    values = _read_values(cursor) if cursor.accept("=") else []
     if not cursor.at_end:
         raise _unsupported(cursor)
-    if count == -1:
-        count = len(values)
-    return InitEntry(name, thread, (), span, " ".join(words).replace(" *", "*"), count, index), values
+    length = (len(values) if subscript == _OPEN else subscript) if declared else None
+    element = 0 if declared else subscript or 0
+    return InitEntry(name, thread, (), span, " ".join(words).replace(" *", "*"), length, element), values
 
 
 def _read_type(cursor: Cursor) -> tuple[list[str], int | None]:
@@ -396,12 +394,17 @@ def _read_type(cursor: Cursor) -> tuple[list[str], int | None]:
 _STARTS = frozenset(("name", "number"))
 
 
-def _read_index(cursor: Cursor) -> int | None:
-    """`[3]`; -1 for `[]`."""
+_OPEN = -1
+
+
+def _read_index(cursor: Cursor, *, open_length: bool = False) -> int | None:
+    """`[3]`, or `[]` where the length of an array may be left open."""
     if not cursor.accept("["):
         return None
-    if cursor.accept("]"):
-        return -1
+    if open_length and cursor.accept("]"):
+        return _OPEN
+    if cursor.kind() != "number" or parse_number(cursor.peek()) > LAST_INDEX:
+        raise cursor.error(f"expected a number up to {LAST_INDEX}")
     value = cursor.number()
     cursor.expect("]")
     return value

@@ -188,6 +188,8 @@ def test_fences(order: str, kind: str) -> None:
         ("assert(*y != 2);", ["tmp.1 = load.4 [&y]", 'assert tmp.1 ne.32 2, "*y != 2"']),
         ("*x;", ["tmp.1 = load.4 [&x]"]),
         ("(void)*x;", ["tmp.1 = load.4 [&x]"]),
+        ("*(char*)x;", ["tmp.1 = load.1 [&x]"]),
+        ("atomic_fetch_add((atomic_char*)x, 1);", ["rmw.add.1 [&x], 1 seq_cst"]),
         ("int e; atomic_compare_exchange_strong(x, &e, 1);", ["e = cmpxchg.4 [&x] e -> 1 seq_cst/seq_cst"]),
     ],
 )

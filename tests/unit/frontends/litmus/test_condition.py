@@ -66,8 +66,7 @@ def error(final: str) -> DekkerError:
         ("forall (0:r1=1)", Quantifier.FORALL),
         ("(0:r1=1)", Quantifier.EXISTS),
         ("final (0:r1=1)", Quantifier.EXISTS),
-        ("final (0:r1=1);\nwith\ntso: exists;\npower: ~exists;\ndefault: forall;", Quantifier.NOT_EXISTS),
-        ("final (0:r1=1) with tso: ~exists; default: forall", Quantifier.FORALL),
+        ("final (0:r1=1);\nwith\ntso: exists;\npower: ~exists;\ndefault: forall;", Quantifier.EXISTS),
         ("final 0:r1=1 with sc: ~exists", Quantifier.EXISTS),
     ],
 )
@@ -200,7 +199,9 @@ def test_observed_states() -> None:
     assert found.condition.formula == Or((And((A, C)), And((A, D))))
 
 
-@pytest.mark.parametrize("rest", ["", ";", " ; ", "\n<< show 0 >>", ";\n<<\nshow\n>>\n", "\nObservation Never", " << x >>", "\n;"])
+@pytest.mark.parametrize(
+    "rest", ["", ";", " ; ", "\n<< show 0 >>", ";\n<<\nshow\n>>\n", "\nObservation Never", " << x >>", "\n;"]
+)
 def test_text_after_the_condition(rest: str) -> None:
     condition = prop(f"exists (0:r1=1){rest}").condition
     assert condition is not None
@@ -226,6 +227,8 @@ def test_text_after_the_condition(rest: str) -> None:
         ("exists (x=-y)", "expected a number", None),
         ("exists (0:r1={1,2})", "does not hold an array", None),
         ("exists (x={1 2})", "expected `}`", None),
+        ("exists (x[70000]=1)", "expected a number up to 65535", "5:11"),
+        ("exists (x[-1]=1)", "expected a number up to 65535", None),
         ("locations x;", "expected `[`", "5:11"),
         ("locations [x; 0:r1", "expected `]`", None),
         ("filter exists x=1", "expected `=`", None),
@@ -244,7 +247,13 @@ def test_errors(final: str, message: str, place: str | None) -> None:
 
 @pytest.mark.parametrize(
     "final",
-    ["exists (fault(P0,x))", "exists (~Fault(P0:L0))", "locations [fault(P0)]", "exists ([PTE(x)]=1)", "exists (0:r1=PA(x))"],
+    [
+        "exists (fault(P0,x))",
+        "exists (~Fault(P0:L0))",
+        "locations [fault(P0)]",
+        "exists ([PTE(x)]=1)",
+        "exists (0:r1=PA(x))",
+    ],
 )
 def test_unsupported(final: str) -> None:
     found = error(final)

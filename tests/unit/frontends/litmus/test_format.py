@@ -136,7 +136,8 @@ def test_semicolon_after_the_initial_state() -> None:
 
 
 def test_comments_become_blanks_of_the_same_shape() -> None:
-    source = "PPC t (* a (* nested *)\n comment *)\n{x=1; (* y=2; } *) z=3;}\n P0 (* | P1 ; *) ;\n nop ;\nexists (* ! *) x=1\n"
+    header = "PPC t (* a (* nested *)\n comment *)\n{x=1; (* y=2; } *) z=3;}\n"
+    source = header + " P0 (* | P1 ; *) ;\n nop ;\nexists (* ! *) x=1\n"
     test = split(source)
     assert len(test.text) == len(source)
     assert test.text.count("\n") == source.count("\n")
@@ -146,7 +147,9 @@ def test_comments_become_blanks_of_the_same_shape() -> None:
 
 
 def test_comment_to_the_end_of_the_line() -> None:
-    test = split("PPC t\nUrl=http://a.b\n{x=1; // y=2;\n}\n P0 ;\n nop // idle ;\n // nothing\n nop ;\nexists x=1 // done\n")
+    test = split(
+        "PPC t\nUrl=http://a.b\n{x=1; // y=2;\n}\n P0 ;\n nop // idle ;\n // nothing\n nop ;\nexists x=1 // done\n"
+    )
     assert [entry.name for entry in test.init] == ["x"]
     assert program_text(test).split() == ["P0", ";", "nop", ";", "nop", ";"]
     assert test.info == {"Url": "http://a.b"}
@@ -278,6 +281,10 @@ def test_nothing_between_semicolons() -> None:
         ('{0:r1=instr:"nop"}', "not understood"),
         ("{x=(valid:0)}", "expected `)`"),
         ("{x=" + "9" * 10_000 + "}", "not understood"),
+        ("{x[]=1}", "expected a number up to 65535, found `]`"),
+        ("{[x[]]=1}", "expected a number up to 65535, found `]`"),
+        ("{x[99999999]=1}", "expected a number up to 65535"),
+        ("{0:r1=x[]}", "expected a number up to 65535"),
         ("{x=1", "not closed"),
         ("", "there is no initial state"),
     ],
@@ -307,7 +314,9 @@ def test_numbers(text: str, value: int) -> None:
     assert parse_number(text) == value
 
 
-@pytest.mark.parametrize(("name", "size"), [("char", 1), ("int16_t", 2), ("int**", 8), ("long int", 8), ("thing", None)])
+@pytest.mark.parametrize(
+    ("name", "size"), [("char", 1), ("int16_t", 2), ("int**", 8), ("long int", 8), ("thing", None)]
+)
 def test_type_sizes(name: str, size: int | None) -> None:
     assert type_size(name) == size
 

@@ -4,6 +4,9 @@
 
 Parameters are the addresses of the shared variables of their names. Atomic functions make atomic accesses, all other
 accesses (`*y`, `volatile` or not) are plain, even those through a pointer to an atomic type.
+
+Where herd is more tolerant than C, so are we: an assignment declares the name it assigns to, a name may be declared
+twice in a block, an integer can be dereferenced, and atomic functions take any memory order.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Builder:
 
     def destination(self, target: Local | None, kind: CType) -> str:
         """The register for a value of the given type."""
-        if target is None or target.type.size != kind.size or (target.type is BOOL) != (kind is BOOL):
+        if target is None or target is NOWHERE or not same_form(target.type, kind):
             return self.temporary()
         return target.register
 
@@ -150,6 +150,11 @@ _COMPARISONS = frozenset(("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", 
 def is_truth(expr: Expr) -> bool:
     """Is the expression a comparison, whose value is 0 or 1?"""
     return isinstance(expr, Binary) and expr.op in _COMPARISONS
+
+
+def same_form(left: CType, right: CType) -> bool:
+    """Do values of the two types need no conversion, whatever their signs?"""
+    return left.size == right.size and (left is BOOL) == (right is BOOL)
 
 
 def convert(value: Value, kind: CType, node: Positioned) -> Expr:

@@ -21,13 +21,14 @@ from dekker.frontends.litmus.c.builder import (
     address_of,
     convert,
     error,
+    same_form,
     truth,
 )
 from dekker.frontends.litmus.c.errors import CError
 from dekker.frontends.litmus.c.expressions import modifies, put_aside, read, write
 from dekker.frontends.litmus.c.intrinsics import FENCES, INTRINSICS, LOCKS, ORDERS, ROLES, Intrinsic
 from dekker.frontends.litmus.c.kernel import is_kernel_primitive, kernel_error
-from dekker.frontends.litmus.c.types import BOOL, INT, LONG, VOID, CType, Pointer
+from dekker.frontends.litmus.c.types import INT, LONG, VOID, CType, Pointer
 from dekker.ir.expressions import ONE, ZERO, Binary, Const, Expr, Reg, Unary
 from dekker.ir.instructions import Assert, Assume, Branch, CompareExchange, Fence, Load, Order, Rmw, Store
 
@@ -248,7 +249,7 @@ def _compare_exchange(builder: Builder, node: syntax.Call, intrinsic: Intrinsic,
     address, kind = found.place
     place = found.expected
     expected = convert(read(builder, place, node), kind, node)
-    in_register = isinstance(place, Local) and place.type.size == kind.size and (place.type is BOOL) == (kind is BOOL)
+    in_register = isinstance(place, Local) and same_form(place.type, kind)
     old = place.register if isinstance(place, Local) and in_register else builder.temporary()
     returns_old = intrinsic.op == "old"
     success = None

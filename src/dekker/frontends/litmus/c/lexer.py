@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
 _TOKEN = re.compile(
     r"""\s*(?:
-      ([A-Za-z_$][\w$]*)
+      ([A-Za-z_]\w*)
       |(<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|::|[-+*/%&|^~!<>=?:,;.(){}\[\]])
       |(\d[\w.]*)
       |('(?:\\.|[^'\\\n])+')
@@ -39,7 +39,7 @@ _TOKEN = re.compile(
       |(\#[^\n]*)
       |(\S)
     )""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 
 

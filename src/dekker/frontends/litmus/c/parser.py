@@ -158,14 +158,9 @@ def _base_type(cursor: Cursor) -> CType:
 def _refuse_type(token: Token) -> NoReturn:
     if token.text in KERNEL_TYPES:
         raise kernel_error(token.text, token.start)
-    what = _STRUCTURED.get(token.text, f"the type `{token.text}`")
+    what = f"{_STRUCTURED[token.text]} are" if token.text in _STRUCTURED else f"the type `{token.text}` is"
     hint = "shared variables are integers, pointers or arrays of them"
-    raise CError(
-        f"{what} are not supported" if token.text in _STRUCTURED else f"{what} is not supported",
-        token.start,
-        len(token.text),
-        hint,
-    )
+    raise CError(f"{what} not supported", token.start, len(token.text), hint)
 
 
 def _no_type(cursor: Cursor, first: Token) -> NoReturn:

@@ -83,13 +83,10 @@ def common_type(left: Integer, right: Integer) -> Integer:
 
 
 def _sized(bits: str, signed: Integer, unsigned: Integer) -> dict[str, CType]:
-    """`int32_t`, `uint_fast32_t` and the kernel's `s32` and `u32`."""
-    names: dict[str, CType] = {}
-    for prefix in ("int", "int_least", "int_fast"):
-        names[f"{prefix}{bits}_t"] = signed
-        names[f"u{prefix}{bits}_t"] = unsigned
-    names |= {f"s{bits}": signed, f"u{bits}": unsigned, f"__s{bits}": signed, f"__u{bits}": unsigned}
-    return names
+    """`int32_t`, `uint_fast32_t` and so on."""
+    prefixes = ("int", "int_least", "int_fast")
+    names: dict[str, CType] = {f"{prefix}{bits}_t": signed for prefix in prefixes}
+    return names | {f"u{prefix}{bits}_t": unsigned for prefix in prefixes}
 
 
 TYPE_NAMES: dict[str, CType] = {

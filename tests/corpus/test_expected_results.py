@@ -1,0 +1,48 @@
+"""Verdicts, counts and numbers of states equal the tables beside the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.expectations import (
+    OWN_CORPUS,
+    SHARED_CORPUS,
+    Expectation,
+    check,
+    disagreement,
+    read_expectations,
+    stratified_sample,
+)
+
+OWN_FOLDERS = sorted(table.parent for table in OWN_CORPUS.rglob("expected.csv"))
+SAMPLE_PER_FOLDER = 60
+TIMEOUT_S = 60.0
+
+
+def test_every_own_test_has_its_expectations() -> None:
+    listed = {row.path for folder in OWN_FOLDERS for row in read_expectations(folder)}
+    assert listed == set(OWN_CORPUS.rglob("*.litmus"))
+    assert len(listed) >= 300
+
+
+@pytest.mark.parametrize("folder", OWN_FOLDERS, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
+def test_own_corpus(folder: Path) -> None:
+    assert disagreements(read_expectations(folder)) == []
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(not SHARED_CORPUS.is_dir(), reason="the collection of published litmus tests is not beside the project")
+@pytest.mark.parametrize("name", ["PPC", "PPC-herding-cats", "X86", "ARM-herding-cats", "AARCH64", "RISCV", "C11"])
+def test_sample_of_published_tests(name: str) -> None:
+    assert disagreements(stratified_sample([SHARED_CORPUS / name], SAMPLE_PER_FOLDER)) == []
+
+
+def disagreements(expectations: list[Expectation]) -> list[str]:
+    found = []
+    for expected in expectations:
+        _, record = check(expected, TIMEOUT_S)
+        if (difference := disagreement(expected, record)) is not None:
+            found.append(f"{expected}: {difference}")
+    return found
