@@ -11,7 +11,8 @@ CORE_TESTS_OPTIONS := -G Ninja -DDEKKER_TESTS=ON -DDEKKER_BINDINGS=OFF -DDEKKER_
 .PHONY: demo test install lint core-tests core-tests-sanitized pytest clean
 
 demo: install
-	$(BIN)/dekker litmus examples/litmus
+	$(BIN)/dekker litmus examples/litmus/dekker-x86.litmus
+	$(BIN)/dekker litmus examples/litmus/dekker-x86-fenced.litmus
 
 test: lint core-tests pytest
 

@@ -8,6 +8,7 @@ from itertools import islice
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
 from dekker.cat.relational import RelationalProgram
 from dekker.engines.axiomatic.engine import accepted_executions
@@ -16,7 +17,6 @@ from dekker.execution import Execution, base_value
 from dekker.models import load_model, model_names
 from dekker.native import NativeModel
 from dekker.task import Task
-from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
 EXECUTIONS_PER_PROGRAM = 20
 

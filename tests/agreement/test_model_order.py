@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
 from dekker.engines.axiomatic.candidates import Structure
 from dekker.engines.axiomatic.engine import accepted_executions
 from dekker.ir.program import Program
 from dekker.models import load_model
 from dekker.task import Task
-from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
 STRONGER_WEAKER = [
     ("sc", "tso"),

@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+from tests.corpus.expectations import OWN_CORPUS
+
 from dekker.frontends.litmus import default_model, parse_litmus
 from dekker.generate import cycle_of_name, generate
 from dekker.run.batch import BatchOptions, run_file
 from dekker.source import Source
-from tests.corpus.expectations import OWN_CORPUS
 
 # What stands between the two accesses of each thread: WW is a write followed by a write, and so on.
 FAMILIES = {
@@ -37,7 +38,7 @@ LINKS: dict[str, dict[str, tuple[str, ...]]] = {
         "RR": ("po", "lwsync", "addr", "ctrl", "ctrlisync"),
         "RW": ("po", "lwsync", "addr", "data", "ctrl"),
     },
-    "X86": {pair: ("po", "mfence") for pair in ("WW", "WR", "RR", "RW")},
+    "X86": dict.fromkeys(("WW", "WR", "RR", "RW"), ("po", "mfence")),
     "ARM": {
         "WW": ("po", "dmb", "dsb.st"),
         "WR": ("po", "dmb"),

@@ -7,9 +7,9 @@ Owens and others, the ARMv8 and RISC-V manuals, and the RC11 paper.
 from __future__ import annotations
 
 import pytest
+from tests.corpus.expectations import OWN_CORPUS
 
 from dekker.run.batch import BatchOptions, run_file
-from tests.corpus.expectations import OWN_CORPUS
 
 ALLOWED = {
     "PPC": (

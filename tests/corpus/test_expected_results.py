@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.corpus.expectations import (
     OWN_CORPUS,
     SHARED_CORPUS,
@@ -33,7 +32,9 @@ def test_own_corpus(folder: Path) -> None:
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not SHARED_CORPUS.is_dir(), reason="the collection of published litmus tests is not beside the project")
+@pytest.mark.skipif(
+    not SHARED_CORPUS.is_dir(), reason="the collection of published litmus tests is not beside the project"
+)
 @pytest.mark.parametrize("name", ["PPC", "PPC-herding-cats", "X86", "ARM-herding-cats", "AARCH64", "RISCV", "C11"])
 def test_sample_of_published_tests(name: str) -> None:
     assert disagreements(stratified_sample([SHARED_CORPUS / name], SAMPLE_PER_FOLDER)) == []

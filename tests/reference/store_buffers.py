@@ -7,12 +7,12 @@ thread, or one store that leaves a buffer. The machines judge the axiomatic mode
   location only.
 - A load takes the newest store to its location in the own buffer, else it reads memory.
 - A fence is a mark in the buffer. If it keeps writes before writes, no store behind it leaves before those in front of
-  it; if it keeps writes before reads, no load is done while there are stores in front of it. Loads are done in order and
-  at once, so what a fence says about earlier reads always holds.
+  it; if it keeps writes before reads, no load is done while there are stores in front of it. Loads are done in order
+  and at once, so what a fence says about earlier reads always holds.
 - A read-modify-write or compare-exchange, even one that fails, waits until the own buffer is empty and then acts on
   memory.
-- A load-linked is linked only if the own buffer is empty. Another thread's store to the location breaks the link when it
-  reaches memory; an own store does not. A store-conditional may always fail; one that succeeds waits until the own
+- A load-linked is linked only if the own buffer is empty. Another thread's store to the location breaks the link when
+  it reaches memory; an own store does not. A store-conditional may always fail; one that succeeds waits until the own
   buffer is empty and then acts on memory.
 
 Left out: accesses that overlap but differ in address or size; calls; threads and memory created while running.

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dekker.errors import InputError
-from dekker.generate import edge_names, enumerate_cycles, generate, parse_cycle
+from dekker.generate import cycle_of_name, edge_names, enumerate_cycles, generate, parse_cycle
 
 
 @click.command(name="generate")
@@ -30,10 +30,10 @@ def command(
     limit: int | None,
     output: str | None,
 ) -> None:
-    """Write litmus tests for ARCHITECTURE (PPC, X86, ARM, AArch64, RISCV, C) from cycles of relaxations.
+    """Write litmus tests for ARCHITECTURE (PPC, X86, X86_64, ARM, AArch64, RISCV, C) from cycles of relaxations.
 
-    A CYCLE is one argument, its edges separated by blanks, for instance
-    "SyncdWW Rfe DpAddrdR Fre" for MP+sync+addr on PPC.
+    A CYCLE is one argument, its edges separated by blanks, or the usual name of one: on PPC,
+    "SyncdWW Rfe DpAddrdR Fre" and MP+sync+addr are the same test.
     """
     if list_edges:
         print("\n".join(edge_names(architecture)))
@@ -43,8 +43,9 @@ def command(
     if name is not None and len(cycles) != 1:
         raise InputError("--name goes with exactly one cycle")
     written = 0
+    taken: set[str] = set()
     for cycle in _cycles(architecture, cycles, size, edges):
-        _write(generate(architecture, cycle, name), output)
+        _write(generate(architecture, cycle, name), output, taken)
         written += 1
         if written == limit:
             break
@@ -56,18 +57,27 @@ def _cycles(
     architecture: str, cycles: tuple[str, ...], size: int | None, edges: str | None
 ) -> Iterator[tuple[str, ...]]:
     if size is None:
-        yield from (tuple(parse_cycle(cycle)) for cycle in cycles)
+        for cycle in cycles:
+            edges_given = parse_cycle(cycle)
+            yield tuple(edges_given) if len(edges_given) > 1 else tuple(cycle_of_name(cycle, architecture))
     else:
         pool = edge_names(architecture) if edges is None else edges.replace(",", " ").split()
         yield from enumerate_cycles(architecture, pool, size)
 
 
-def _write(text: str, folder: str | None) -> None:
+def _write(text: str, folder: str | None, taken: set[str]) -> None:
+    """Different cycles can have the same usual name; their files get numbers."""
     if folder is None:
         print(text)
         return
-    name = text.split("\n", 1)[0].split(" ", 1)[1].strip()
-    target = Path(folder) / f"{name.replace('/', '_')}.litmus"
+    architecture, name = text.split("\n", 1)[0].split(" ", 1)
+    unique, number = name, 0
+    while unique in taken:
+        number += 1
+        unique = f"{name}-{number:03}"
+    taken.add(unique)
+    text = text.replace(f"{architecture} {name}\n", f"{architecture} {unique}\n", 1)
+    target = Path(folder) / f"{unique.replace('/', '_')}.litmus"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

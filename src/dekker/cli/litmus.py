@@ -64,6 +64,8 @@ def command(
                 tally[record.verdict] += 1
                 _show(record, json_stream, quiet or json_stream is sys.stdout)
                 advance()
+                if record.stopped_by == "interrupt":
+                    raise KeyboardInterrupt
         except KeyboardInterrupt:
             tally["interrupted"] += 1
     _summarise(tally, len(files), time.monotonic() - started)

@@ -52,10 +52,10 @@ def dekker() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    sys.exit(_run(arguments))
+    sys.exit(run_command(arguments))
 
 
-def _run(arguments: list[str] | None) -> int:
+def run_command(arguments: list[str] | None) -> int:
     try:
         status = dekker.main(args=arguments, prog_name="dekker", standalone_mode=False)
         return status if isinstance(status, int) else STATUS_HOLDS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,7 +23,7 @@ from dekker.task import Limits, Task
 
 ENGINES = {axiomatic.NAME: axiomatic.run}
 
-CHUNK = 4
+LARGEST_CHUNK = 16
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,20 @@ def run_batch(files: Sequence[str], options: BatchOptions, jobs: int) -> Iterato
     if jobs <= 1 or len(files) <= 1:
         yield from map(work, files)
         return
-    with ProcessPoolExecutor(min(jobs, len(files))) as pool:
+    with ProcessPoolExecutor(min(jobs, len(files)), initializer=_leave_interrupts_to_the_parent) as pool:
         try:
-            yield from pool.map(work, files, chunksize=CHUNK)
+            yield from pool.map(work, files, chunksize=_chunk_size(len(files), jobs))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
             raise
+
+
+def _chunk_size(files: int, jobs: int) -> int:
+    """Small enough that no process is left with much work when the others have finished."""
+    return max(1, min(LARGEST_CHUNK, files // (8 * jobs)))
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -14,6 +14,7 @@ from dekker.engines.axiomatic.evaluator import (
     READS_FROM,
     Plan,
     Slots,
+    SlotValue,
     StagedModel,
     empty_slots,
     fill_inputs,
@@ -162,7 +163,11 @@ class _Oracle:
             yield from self._extend_order(structure, slots, [*prefix, write], rest)
 
     def _holds(self, plan: Plan, structure: Structure, slots: Slots, co: Relation) -> bool:
-        values = {"co": co, "fr": from_read(structure.rf, co), "FW": final_writes(structure.events, co)}
+        values: dict[str, SlotValue] = {
+            "co": co,
+            "fr": from_read(structure.rf, co),
+            "FW": final_writes(structure.events, co),
+        }
         fill_inputs(self.model.program, slots, values)
         return run_plan(self.model.program, plan, len(structure.events), slots)
 

@@ -22,10 +22,12 @@ _MODULES = {
     "x86-64": "x86",
     "arm": "arm",
     "armv7": "arm",
+    "aarch32": "arm",
     "aarch64": "aarch64",
     "armv8": "aarch64",
     "riscv": "riscv",
     "risc-v": "riscv",
+    "riscv64": "riscv",
     "c": "c",
     "c11": "c",
 }

@@ -384,8 +384,17 @@ def _several(load: bool, registers: list[str], place: Place, first: int) -> Code
     return _written_back(place, tuple(code))
 
 
-def _pair(load: bool, first: Operand, second: Operand, operand: Operand, after: Operand | None = None) -> Code:
-    return _several(load, [_register(first), _register(second)], _place(operand, after), 0)
+def _pair(load: bool, first: Operand, *operands: Operand) -> Code:
+    """The second register may be left out: it is the one after the first."""
+    if operands[0].text.startswith("["):
+        digits = _register(first).removeprefix("R")
+        if not digits.isdigit():
+            raise first.expected("two registers")
+        operands = (Operand(f"R{int(digits) + 1}", first.offset), *operands)
+    if len(operands) < 2:
+        raise operands[0].expected("an address", _PLACE_HINT)
+    second, *place = operands
+    return _several(load, [_register(first), _register(second)], _place(*place), 0)
 
 
 _RANGE = re.compile(r"[rR](\d{1,2})\s*-\s*[rR](\d{1,2})")
@@ -500,8 +509,8 @@ def _memory_forms() -> dict[str, Form]:
         forms[f"strex{suffix}"] = form(_store_exclusive, 3, 3, size)
     forms["ldrsb"] = form(_load, 2, 3, 1, True)
     forms["ldrsh"] = form(_load, 2, 3, 2, True)
-    forms["ldrd"] = form(_pair, 3, 4, True)
-    forms["strd"] = form(_pair, 3, 4, False)
+    forms["ldrd"] = form(_pair, 2, 4, True)
+    forms["strd"] = form(_pair, 2, 4, False)
     for suffix, first in {"": 0, "ia": 0, "ib": 4}.items():
         forms[f"ldm{suffix}"] = form(_multiple, 2, 2, True, first)
         forms[f"stm{suffix}"] = form(_multiple, 2, 2, False, first)

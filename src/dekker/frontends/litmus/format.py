@@ -95,7 +95,7 @@ def split_litmus(source: Source) -> LitmusFile:
             Span(source, 0, 0),
             _EXPECTED_START,
         )
-    if "(*" in text or "//" in text or "/*" in text or "\n#" in text:
+    if "(*" in text or "//" in text or "/*" in text or ("#" in text and _HASH.search(text)):
         text = _blank_comments(source, text)
     first = _FIRST_LINE.match(text)
     if first is None:
@@ -157,13 +157,15 @@ def _matching_brace(source: Source, text: str, brace: int) -> int:
 # Comments
 
 
-_COMMENT_START = re.compile(r"\(\*|//|/\*|^[ \t]*#|[{}]", re.MULTILINE)
+_HASH = re.compile(r"(?:^|;)[ \t]*#", re.MULTILINE)
+_COMMENT_START = re.compile(r"\(\*|//|/\*|(?:^|;)[ \t]*#|[{}]", re.MULTILINE)
 _NESTED = re.compile(r"\(\*|\*\)")
 _VISIBLE = re.compile(r"[^\n]")
 
 
 def _blank_comments(source: Source, text: str) -> str:
-    """`(* … *)` nests. In the program part of a C test `(*x)` is code, and `/* … */` and `//` are comments."""
+    """`(* … *)` nests. In the program part of a C test `(*x)` is code. A `#` makes a comment at the start of a line and
+    behind a row of instructions."""
     parts: list[str] = []
     kept = 0
     for start, end in _comments(source, text):
@@ -201,6 +203,7 @@ def _comments(source: Source, text: str) -> Iterator[tuple[int, int]]:
                 position = _line_end(text, position, keep_row_end=not is_c and groups == 1)
                 yield start, position
         elif not is_c:
+            start = position - 1
             position = _line_end(text, position)
             yield start, position
 

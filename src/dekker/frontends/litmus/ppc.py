@@ -23,7 +23,7 @@ from dekker.frontends.litmus.operands import (
     translate,
 )
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg, Unary
-from dekker.ir.instructions import Assign, Branch, Fence, Instruction, Jump, Load, Store, StoreConditional
+from dekker.ir.instructions import Assign, Branch, Exit, Fence, Instruction, Jump, Load, Store, StoreConditional
 
 Code = tuple[Instruction, ...]
 Operation = Callable[[Expr, Expr], Expr]
@@ -99,6 +99,10 @@ def _branch(bit: str, if_set: bool, *operands: Operand) -> Code:
 
 def _jump(target: Operand) -> Code:
     return (Jump(label(target)),)
+
+
+def _return() -> Code:
+    return (Exit(),)
 
 
 # Memory
@@ -359,6 +363,7 @@ def _compare_forms() -> dict[str, Form]:
         for hint in ("", "+", "-"):
             forms[f"b{condition}{hint}"] = form(_branch, 1, 2, bit, if_set)
     forms["b"] = form(_jump, 1)
+    forms["blr"] = form(_return, 0)
     return forms
 
 
@@ -389,7 +394,7 @@ _FORMS: dict[str, Form] = {
     **{name: form(_nothing, 0, 2) for name in _NO_EFFECT},
 }
 _REASONS = {
-    "there are no calls": ("bl", "blr", "bctr", "bctrl", "blrl", "mtlr", "mflr", "sc"),
+    "there are no calls": ("bl", "bctr", "bctrl", "blrl", "mtlr", "mflr", "sc"),
     "the count register is not translated": ("mtctr", "mfctr", "bdnz", "bdz"),
     "accesses to several registers are not translated": ("lmw", "stmw", "lq", "stq", "lqarx", "stqcx."),
     "system instructions have no place in the models": ("ptesync", "tlbie", "tlbsync", "slbie", "mtmsr", "icbi"),

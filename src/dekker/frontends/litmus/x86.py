@@ -63,7 +63,8 @@ def _parts() -> dict[str, Part]:
     for number in range(8, 16):
         suffixes = {"": 64, "D": 32, "W": 16, "B": 8, "L": 8}
         parts |= {f"R{number}{suffix}": Part(f"R{number}", width) for suffix, width in suffixes.items()}
-    return parts
+    # Nothing moves these; tests compiled from C may mention them.
+    return parts | {"RIP": Part("RIP", 64), "CS": Part("CS", 16)}
 
 
 _PARTS = _parts()
@@ -535,6 +536,10 @@ def _jump(_style: Style, target: Operand) -> Code:
     return (Jump(label(target)),)
 
 
+def _nothing(*_operands: Operand) -> Code:
+    return ()
+
+
 def _simple(_style: Style, *instructions: Instruction) -> Code:
     return instructions
 
@@ -570,8 +575,8 @@ def _forms(style: Style) -> dict[str, Form]:
     forms["movsxd"] = form(_extend, 2, 2, style, True, 32, 0)
     for name in ("mfence", "lfence", "sfence"):
         forms[name] = form(_simple, 0, 0, style, Fence(name))
-    for name in ("nop", "pause", "endbr32", "endbr64"):
-        forms[name] = form(_simple, 0, 0, style)
+    for name in ("nop", "nopw", "nopl", "nopq", "pause", "endbr32", "endbr64"):
+        forms[name] = form(_nothing, 0, 1)
     forms["ret"] = form(_simple, 0, 0, style, Exit())
     forms["jmp"] = form(_jump, 1, 1, style)
     return forms

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dekker.errors import DekkerError, ParseError, UnsupportedError
-from dekker.frontends.litmus import default_model, parse_litmus
+from dekker.frontends.litmus import aarch64, arm, default_model, parse_litmus, riscv, x86
+from dekker.frontends.litmus import ppc as ppc_file
+from dekker.frontends.litmus.architecture import Architecture
 from dekker.ir.expressions import Address, Binary, Const, Reg
 from dekker.ir.instructions import Assign, Branch, Fence, Jump, Load, Store
 from dekker.ir.program import Program, Thread
@@ -157,6 +159,24 @@ def test_architectures_and_their_models(word: str, architecture: str, model: str
     program = parse(f"{word} t\n{{}}\n{body}\nexists (x=0)\n")
     assert program.architecture == architecture
     assert default_model(program.architecture) == model
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        ppc_file.ARCHITECTURE,
+        x86.ARCHITECTURE,
+        x86.ARCHITECTURE_64,
+        arm.ARCHITECTURE,
+        aarch64.ARCHITECTURE,
+        riscv.ARCHITECTURE,
+    ],
+    ids=lambda architecture: architecture.name,
+)
+def test_other_names_of_architectures(architecture: Architecture) -> None:
+    for word in (architecture.name, *architecture.aliases):
+        assert parse(f"{word} t\n{{}}\n P0 ;\n nop ;\n").architecture == architecture.name
+    assert default_model(architecture.name) == architecture.default_model
 
 
 @pytest.mark.parametrize(

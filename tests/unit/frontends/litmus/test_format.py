@@ -161,6 +161,11 @@ def test_hash_at_the_start_of_a_line() -> None:
     assert "#1" in program_text(test)
 
 
+def test_hash_behind_a_row() -> None:
+    test = split("X86 t\n{}\n P0 ;\n MOV [x],$1 ; #(a)Wx1 | ;\n MFENCE ;#fence\nexists x=1\n")
+    assert program_text(test).split() == ["P0", ";", "MOV", "[x],$1", ";", "MFENCE", ";"]
+
+
 def test_pointers_in_c_are_no_comments() -> None:
     code = "P0 (int* x, int* y) { int r = (*x) + (*y); /* (* */ } (* between *)\nP1 (int* x) { *x = 1; // (*\n}"
     test = split(f"C t\n{{ (* none *) }}\n{code}\nexists (0:r=1)\n")
@@ -253,6 +258,11 @@ def test_typed_entries(
 def test_type_of_a_register() -> None:
     found = entry("int64_t 0:X1=3")
     assert (found.name, found.thread, found.size, found.values) == ("X1", 0, 8, (3,))
+
+
+def test_type_of_a_symbolic_register() -> None:
+    (first, second) = init("uint64_t %P0_x=x;uint64_t %P0_y=y")
+    assert (first.name, first.thread, second.name, second.values) == ("%P0_x", None, "%P0_y", (Address("y"),))
 
 
 def test_elements_are_scaled_by_the_type_of_the_array() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.frontends.litmus.sequential import runner
 
 from dekker.frontends.litmus.architecture import InstructionError, Register
 from dekker.frontends.litmus.ppc import ARCHITECTURE
 from dekker.ir.arithmetic import mask, signed
 from dekker.ir.expressions import ZERO, Binary, Const, Reg
 from dekker.ir.expressions import registers as read_registers
-from dekker.ir.instructions import Assign, Branch, Fence, Instruction, Jump, Load, Store, StoreConditional
-from tests.unit.frontends.litmus.sequential import runner
+from dekker.ir.instructions import Assign, Branch, Exit, Fence, Instruction, Jump, Load, Store, StoreConditional
 
 R1, R2, R3 = Reg("r1"), Reg("r2"), Reg("r3")
 translate = ARCHITECTURE.instruction
@@ -147,6 +147,7 @@ def test_branches() -> None:
     assert one("b Loop") == Jump("Loop")
     assert one("beq L0") == Branch(Reg("CR0.eq"), "L0")
     assert one("bne cr3,L0") == Branch(Binary("eq", 64, Reg("CR3.eq"), ZERO), "L0")
+    assert one("blr") == Exit()
     assert one("bne- L0") == one("bne+ L0") == one("bne L0")
 
 

@@ -1,0 +1,5 @@
+"""`python -m dekker`."""
+
+from dekker.cli import main
+
+main()

@@ -1,0 +1,164 @@
+"""`dekker litmus` as a person calls it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import dekker
+from tests.corpus.expectations import OWN_CORPUS
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "litmus"
+SB = str(EXAMPLES / "dekker-x86.litmus")
+
+SB_TEXT = r"""Test dekker-x86 Allowed
+States 4
+0:EAX=0; 1:EAX=0;
+0:EAX=0; 1:EAX=1;
+0:EAX=1; 1:EAX=0;
+0:EAX=1; 1:EAX=1;
+Ok
+Witnesses
+Positive: 1 Negative: 3
+Condition exists (0:EAX=0 /\ 1:EAX=0)
+Observation dekker-x86 Sometimes 1 3
+"""
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"^Time .*\n", "", text, flags=re.MULTILINE)
+
+
+def test_text_is_what_herd_prints() -> None:
+    outcome = dekker("litmus", SB)
+    assert outcome.status == 0
+    assert without_times(outcome.out) == SB_TEXT + "\n"
+
+
+def test_a_forbidden_state_ends_with_status_1() -> None:
+    outcome = dekker("litmus", SB, "--model", "sc")
+    assert outcome.status == 1
+    assert "\nNo\n" in outcome.out
+    assert "Observation dekker-x86 Never 0 3" in outcome.out
+
+
+def test_all_examples_hold_as_they_say() -> None:
+    for file in sorted(EXAMPLES.glob("*.litmus")):
+        assert dekker("litmus", str(file)).status == 0, file
+
+
+def test_json_has_one_object_per_test() -> None:
+    outcome = dekker("litmus", str(EXAMPLES), "--json", "-")
+    records = [json.loads(line) for line in outcome.out.splitlines()]
+    assert len(records) == len(list(EXAMPLES.glob("*.litmus")))
+    (record,) = (record for record in records if record["name"] == "dekker-x86")
+    assert record["file"] == SB
+    assert (record["model"], record["engine"]) == ("tso", "axiomatic")
+    assert (record["observation"], record["verdict"]) == ("Sometimes", "Ok")
+    assert (record["positive"], record["negative"], record["states"]) == (1, 3, 4)
+    assert {"state": {"0:EAX": "0", "1:EAX": "0"}, "count": 1} in record["outcomes"]
+    assert record["time_s"] >= 0
+
+
+def test_json_to_a_file_keeps_the_text(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    outcome = dekker("litmus", SB, "--json", str(target))
+    assert outcome.out.startswith("Test dekker-x86")
+    assert json.loads(target.read_text(encoding="utf-8"))["name"] == "dekker-x86"
+    assert dekker("litmus", SB, "--quiet").out == ""
+
+
+def test_lists_of_files_are_relative_to_the_list(tmp_path: Path) -> None:
+    (tmp_path / "sb.litmus").write_text(Path(SB).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "list").write_text("# a comment\n\nsb.litmus\nsb.litmus\n", encoding="utf-8")
+    outcome = dekker("litmus", f"@{tmp_path / 'list'}")
+    assert outcome.out.count("Observation dekker-x86 Sometimes 1 3") == 2
+    assert "2 of 2 tests" in outcome.err
+
+
+def test_jobs_change_nothing() -> None:
+    folder = str(OWN_CORPUS / "handwritten")
+    one, two = dekker("litmus", folder), dekker("litmus", folder, "--jobs", "2")
+    assert without_times(one.out) == without_times(two.out)
+    assert one.status == two.status == 1
+
+
+def test_a_wrong_test_does_not_stop_the_others(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.litmus"
+    broken.write_text("X86 broken\n{ }\n P0 ;\n MOV [x],$1 ;\n FROB EAX ;\nexists (x=1)\n", encoding="utf-8")
+    outcome = dekker("litmus", str(broken), SB)
+    assert outcome.status == 2
+    assert f"{broken}:5:2: error:" in outcome.err
+    assert "FROB" in outcome.err
+    assert "Observation dekker-x86 Sometimes 1 3" in outcome.out
+    record = json.loads(dekker("litmus", str(broken), "--json", "-").out)
+    assert record["error"]["line"] == 5
+    assert record["error"]["column"] == 2
+
+
+def test_a_users_own_model(tmp_path: Path) -> None:
+    model = tmp_path / "mine.cat"
+    model.write_text('"mine"\nacyclic po | rf | co | fr as total\n', encoding="utf-8")
+    outcome = dekker("litmus", SB, "--model", str(model))
+    assert "Never 0 3" in outcome.out
+
+
+def test_a_race_is_undefined_behaviour() -> None:
+    outcome = dekker("litmus", str(OWN_CORPUS / "handwritten" / "C" / "race.litmus"))
+    assert outcome.status == 1
+    assert "\nUndef\n" in outcome.out
+    assert "Flag data-race" in outcome.out
+
+
+def test_the_loop_bound_is_named() -> None:
+    outcome = dekker("litmus", str(OWN_CORPUS / "handwritten" / "X86" / "spin-once.litmus"))
+    assert outcome.status == 0
+    assert "Loop bound reached: 1 executions" in outcome.out
+
+
+def test_hardware_orders_are_not_dropped_silently() -> None:
+    outcome = dekker("litmus", str(EXAMPLES / "message-c11.litmus"), "--model", "power")
+    assert outcome.status == 2
+    assert "gives no meaning to the memory order 'release'" in outcome.err
+
+
+LARGE = (
+    "PPC large\n{\n"
+    + "".join(f"{i}:r2=x; {i}:r4=y;\n" for i in range(4))
+    + "}\n P0 | P1 | P2 | P3 ;\n"
+    + " li r1,1 | li r1,2 | li r1,3 | li r1,4 ;\n"
+    + " stw r1,0(r2) | stw r1,0(r2) | stw r1,0(r2) | stw r1,0(r2) ;\n" * 2
+    + " lwz r3,0(r4) | lwz r3,0(r4) | lwz r3,0(r4) | lwz r3,0(r4) ;\n" * 2
+    + " stw r1,0(r4) | stw r1,0(r4) | stw r1,0(r4) | stw r1,0(r4) ;\n"
+    + "~exists (0:r3=77)\n"
+)
+
+
+def test_a_test_that_takes_too_long_is_undecided(tmp_path: Path) -> None:
+    large = tmp_path / "large.litmus"
+    large.write_text(LARGE, encoding="utf-8")
+    outcome = dekker("litmus", str(large), "--timeout", "0.5")
+    assert outcome.status == 3
+    assert "\nUnknown\n" in outcome.out
+    assert "Stopped by time" in outcome.out
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_run_reports_what_it_covered(tmp_path: Path, jobs: str) -> None:
+    large = tmp_path / "large.litmus"
+    large.write_text(LARGE, encoding="utf-8")
+    command = [sys.executable, "-m", "dekker", "litmus", SB, str(large), str(large), "--jobs", jobs]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert "(interrupted)" in err
+    assert "Traceback" not in err
+    assert "Observation dekker-x86 Sometimes 1 3" in out

@@ -1,0 +1,57 @@
+"""`dekker models`, `dekker generate`, `dekker show` and the frame around all verbs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.calls import dekker
+from tests.cli.test_litmus import SB
+
+from dekker.ir.text import parse_program
+from dekker.models import model_names
+from dekker.source import Source
+
+
+def test_models_are_listed_with_a_line_each() -> None:
+    lines = dekker("models").out.splitlines()
+    assert [line.split()[0] for line in lines] == model_names()
+    assert all(len(line.split()) > 2 for line in lines)
+
+
+def test_show_prints_a_program_that_parses_back() -> None:
+    outcome = dekker("show", SB)
+    assert parse_program(Source("shown", outcome.out)).name == "dekker-x86"
+
+
+def test_generate_prints_a_test() -> None:
+    outcome = dekker("generate", "PPC", "SyncdWW Rfe DpAddrdR Fre")
+    assert outcome.status == 0
+    assert outcome.out.startswith("PPC MP+sync+addr\n")
+
+
+def test_generate_writes_all_cycles_of_a_size(tmp_path: Path) -> None:
+    arguments = ("generate", "X86", "--size", "4", "--edges", "PodWR PodRR PodWW Rfe Fre", "-o", str(tmp_path))
+    assert dekker(*arguments).status == 0
+    names = {file.stem for file in tmp_path.glob("*.litmus")}
+    assert {"SB", "MP"} <= names
+    assert dekker("litmus", str(tmp_path), "--model", "sc", "-q").status in (0, 1)
+
+
+def test_generate_refuses_what_is_no_cycle() -> None:
+    assert dekker("generate", "PPC", "Rfe Frob").status == 2
+    assert dekker("generate", "VAX", "Rfe Fre").status == 2
+    assert dekker("generate", "PPC").status == 2
+    assert dekker("generate", "PPC", "PodWW PodWW").status == 2
+
+
+def test_help_names_the_exit_statuses() -> None:
+    outcome = dekker("--help")
+    assert outcome.status == 0
+    assert "Exit status:" in outcome.out
+    assert "undecided within the limits" in outcome.out
+    assert dekker("litmus", "--help").status == 0
+
+
+def test_wrong_calls_end_with_status_2() -> None:
+    for arguments in ((), ("frobnicate",), ("litmus",), ("litmus", SB, "--unroll", "-1"), ("litmus", SB, "--frob")):
+        assert dekker(*arguments).status == 2, arguments
