@@ -5,15 +5,17 @@ that path are done one by one, in any order that the following allows; runs whos
 
 - An access waits for the values that its address and its stored value are computed from.
 - A load takes the value of the newest earlier own store to its location that has not reached memory, else it reads
-  memory. It may run ahead of branches, of other loads, and of stores whose address is not known yet: if it turns out that
-  it missed one of those, the run is dropped.
-- A store is settled once its address and value, the addresses of all accesses before it, and all branches before it are
-  known. Only a settled store passes its value on to loads. It reaches memory some time after, when all earlier accesses
-  to the same location are done.
+  memory. It may run ahead of branches, of other loads, and of stores whose address is not known yet; if it turns out
+  that it missed one of those, the run is dropped.
+- A store is settled once its address and value, the addresses of all accesses before it, and all branches before it
+  are known. Only a settled store passes its value on to loads. It reaches memory some time after, when all earlier
+  accesses to the same location are done.
 - A fence makes accesses behind it wait for those in front of it, according to the pairs it orders.
-- Read-modify-writes, compare-exchanges (even those that fail), and a load-linked and store-conditional that succeed, wait
-  for everything before them and are waited for by everything behind them.
+- Read-modify-writes, compare-exchanges (even those that fail), and a load-linked and store-conditional that succeed,
+  wait for everything before them and are waited for by everything behind them.
 - A store-conditional cannot succeed if a store of another thread to the location came between.
+
+Left out: loops, and what the store-buffer machines leave out.
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ def explore(program: Program) -> set[tuple[int, ...]]:
 
 
 def paths(function: Function, position: int = 0, path: Path = (), linked: int | None = None) -> Iterator[Path]:
-    """All ways through the function. `linked` is where the load-linked stands that a store-conditional would pair with."""
+    """All ways through the function. `linked` is where the load-linked stands that a store-conditional pairs with."""
     if position >= len(function.body):
         yield path
         return
@@ -207,7 +209,8 @@ class _Thread:
 
     def guesses_hold(self) -> bool:
         guesses = [(i, item) for i, item in enumerate(self.path) if isinstance(item, Guess)]
-        return all(self.value(guess.condition, i) in (None, guess.outcome) for i, guess in guesses)
+        values = [(self.value(guess.condition, i), guess.outcome) for i, guess in guesses]
+        return all(value is None or bool(value) == outcome for value, outcome in values)
 
     def linked_to(self, location: Location) -> bool:
         """Whether a store-conditional that is still to come needs this location untouched."""

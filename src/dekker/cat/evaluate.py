@@ -12,6 +12,7 @@ from typing import Any
 
 from dekker.cat import syntax
 from dekker.cat.context import Context
+from dekker.cat.files import is_library
 from dekker.cat.graph import REL, SET, Group, Node, Variable
 from dekker.cat.lexer import INVERSE, OPTION, PLUS, STAR
 from dekker.cat.values import (
@@ -179,9 +180,20 @@ def _call(context: Context, function: Closure, argument: Value, apply: syntax.Ap
     environment = dict(function.environment)
     bind(function.parameter, argument, environment, apply.argument.span)
     with context.inside(function):
-        result = evaluate(context, function.body, environment)
+        try:
+            result = evaluate(context, function.body, environment)
+        except ModelError as error:
+            raise _seen_from(apply, function, error) from None
     context.applied[key] = result
     return result
+
+
+def _seen_from(apply: syntax.Apply, function: Closure, error: ModelError) -> ModelError:
+    """An error inside a function of our library is reported where the function is used."""
+    inside = error.diagnostic.span
+    if inside is None or not is_library(inside.source) or is_library(apply.span.source):
+        return error
+    return ModelError(f"{error.diagnostic.message}, inside {function.name}", apply.span, error.diagnostic.hint)
 
 
 def _function(context: Context, function: syntax.Function, environment: Environment) -> Value:

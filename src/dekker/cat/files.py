@@ -35,6 +35,10 @@ def find_include(name: str, span: Span, search: Iterable[Path]) -> Path:
     raise ModelError(f"there is no file {name!r} to include", span, f"files that come with Dekker: {known}")
 
 
+def is_library(source: Source) -> bool:
+    return Path(source.name).parent == LIBRARY
+
+
 def parse_file(path: Path, span: Span | None = None) -> File:
     return _parse_library(path) if path.parent == LIBRARY else parse(read_source(path, span))
 

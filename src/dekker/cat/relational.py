@@ -3,8 +3,8 @@
 Slots hold sets or relations. Inputs are filled by the caller with base sets and relations of an execution; steps run
 in order; checks say whether the execution is allowed.
 
-Operations on relations: union inter diff seq inverse plus star opt compl; on sets: set-union set-inter set-diff set-compl;
-between them: identity ([S]), cross (S×T), domain, range; constants: empty-rel empty-set full-rel full-set id.
+Operations on relations: union inter diff seq inverse plus star opt compl; on sets: set-union set-inter set-diff
+set-compl; between them: identity ([S]), cross (S×T), domain, range; constants: empty-rel empty-set full-rel full-set id.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Fixpoint:
-    """Least fixpoint: `variables` start empty; run `body`; where `results` equal `variables` stop, else copy and repeat."""
+    """Least fixpoint: `variables` start empty; run `body`; if `results` equal `variables` stop, else copy, repeat."""
 
     variables: tuple[int, ...]
     body: tuple[Step, ...]
@@ -40,7 +40,7 @@ Step = Op | Fixpoint
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`kind` is `acyclic`, `irreflexive` or `empty`. A failed `flag` check marks the execution without forbidding it."""
+    """`kind` is `acyclic`, `irreflexive` or `empty`. A `flag` marks executions in which it holds and forbids none."""
 
     kind: str
     slot: int

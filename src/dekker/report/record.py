@@ -40,8 +40,9 @@ class ErrorRecord:
 @dataclass(frozen=True)
 class Record:
     """`positive` executions are those that the condition asks for: under `~exists` the ones that do not satisfy the
-    formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if some execution has undefined behaviour (a flag of the
-    model), `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run."""
+    formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if
+    some execution has undefined behaviour (a flag of the model), `Unknown` if a limit was hit before the question was
+    settled, `Error` if the test could not be run."""
 
     file: str
     name: str = ""

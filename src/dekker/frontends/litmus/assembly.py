@@ -302,7 +302,7 @@ def _names(architecture: Architecture, memory: Globals, threads: int, widths: Wi
         memory.mention(name)
         return AddressValue(name, offset)
 
-    return Names(threads, register, value, address, architecture.default_model)
+    return Names(threads, register, value, address)
 
 
 # Errors

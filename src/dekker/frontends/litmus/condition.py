@@ -41,7 +41,6 @@ class Names:
     register: Callable[[int, str], RegisterValue | None]
     memory: Callable[[str, int | None], MemoryValue]
     address: Callable[[str, int], AddressValue]
-    default_model: str
 
 
 def parse_property(test: LitmusFile, names: Names) -> Property:

@@ -211,7 +211,7 @@ def _names(test: LitmusFile, memory: Globals, threads: list[LoweredThread]) -> N
         memory.mention(name)
         return AddressValue(name, offset)
 
-    return Names(len(threads), register, value, address, "rc11")
+    return Names(len(threads), register, value, address)
 
 
 def _no_variable(test: LitmusFile, thread: int, name: str, known: list[str]) -> ParseError:
