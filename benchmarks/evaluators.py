@@ -51,9 +51,8 @@ def _compare(model: Model, executions: list[Execution]) -> None:
     ended = time.process_time()
     assert found == expected
     python, compiled = (middle - started) / len(inputs), (ended - middle) / len(inputs)
-    print(
-        f"{model.name:10} python {1e6 * python:8.1f} µs   native {1e6 * compiled:6.1f} µs   ratio {python / compiled:.0f}"
-    )
+    times = f"python {1e6 * python:8.1f} µs   native {1e6 * compiled:6.1f} µs"
+    print(f"{model.name:10} {times}   ratio {python / compiled:.0f}")
 
 
 if __name__ == "__main__":
