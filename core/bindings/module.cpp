@@ -19,21 +19,18 @@
 #include "dekker/evaluator.hpp"
 #include "dekker/relation.hpp"
 #include "dekker/text.hpp"
+#include "model_arguments.hpp"
+#include "rsmc.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace dekker;
+using namespace dekker::bindings;
 
 namespace {
 
 using Rows = std::vector<nb::int_>;
 using Value = std::variant<nb::int_, Rows>;
-
-// The parts of a model program as Python passes them.
-using Kinds = std::vector<std::string>;
-using Inputs = std::vector<std::tuple<std::int64_t, std::string, std::string>>;  // slot, name, kind
-using Code = std::vector<std::int64_t>;  // see decode_steps
-using Checks = std::vector<std::tuple<std::string, std::int64_t, bool, bool>>;  // kind, slot, negated, is_flag
 
 // Returns false if the number is negative or has bits beyond the last word.
 bool read_words(std::span<Word> words, const nb::int_& number) {
@@ -127,16 +124,6 @@ Relation made_cross(std::size_t n_events, const nb::int_& from, const nb::int_& 
   return out;
 }
 
-ModelProgram program_from(const Kinds& kinds, const Inputs& inputs, const Code& steps, const Checks& checks) {
-  ModelProgram program;
-  for (const auto& kind : kinds) program.kinds.push_back(kind_named(kind));
-  for (const auto& [slot, name, kind] : inputs) program.inputs.push_back({slot_numbered(slot), name, kind_named(kind)});
-  program.steps = decode_steps(steps);
-  for (const auto& [kind, slot, negated, is_flag] : checks)
-    program.checks.push_back({check_kind_named(kind), slot_numbered(slot), negated, is_flag});
-  return program;
-}
-
 // A model with the evaluators that are not in use at the moment; the interpreter lock guards their list.
 class Model {
  public:
@@ -227,6 +214,13 @@ void bind_relation(nb::module_& module) {
 void bind_model(nb::module_& module) {
   module.attr("FIXPOINT") = fixpoint_marker;
   module.def("opcode", [](const std::string& name) { return static_cast<int>(opcode_named(name)); }, "name"_a);
+  nb::class_<ModelProgram>(module, "ModelProgram")
+      .def("__init__", [](ModelProgram* self, const Kinds& kinds, const Inputs& inputs, const Code& steps,
+                          const Checks& checks) {
+             auto program = program_from(kinds, inputs, steps, checks);
+             validate(program);
+             new (self) ModelProgram(std::move(program));
+           }, "kinds"_a, "inputs"_a, "steps"_a, "checks"_a);
   nb::class_<Model>(module, "Model")
       .def(nb::init<const Kinds&, const Inputs&, const Code&, const Checks&>(), "kinds"_a, "inputs"_a, "steps"_a,
            "checks"_a)
@@ -239,4 +233,5 @@ void bind_model(nb::module_& module) {
 NB_MODULE(_core, module) {
   bind_relation(module);
   bind_model(module);
+  rsmc::bind_explorer(module);
 }

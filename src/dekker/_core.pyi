@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any
 
 FIXPOINT: int
 
@@ -42,3 +43,26 @@ class Model:
     ) -> None: ...
     def check(self, n_events: int, values: Sequence[int | Sequence[int]]) -> list[bool]: ...
     def is_allowed(self, n_events: int, values: Sequence[int | Sequence[int]]) -> bool: ...
+
+class ModelProgram:
+    def __init__(
+        self,
+        kinds: Sequence[str],
+        inputs: Sequence[tuple[int, str, str]],
+        steps: Sequence[int],
+        checks: Sequence[tuple[str, int, bool, bool]],
+    ) -> None: ...
+
+def explore(
+    threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]]]],
+    expressions: Sequence[Sequence[int]],
+    classes: Sequence[tuple[Sequence[int], int, int]],
+    initial_class: int,
+    initial_bytes: Sequence[tuple[int, int]],
+    objects: Sequence[tuple[int, int]],
+    observed: Sequence[tuple[int, int, int, int]],
+    model: ModelProgram,
+    check_names: Sequence[str],
+    order: tuple[bool, bool, bool, bool],
+    limits: tuple[int, int, float],
+) -> dict[str, Any]: ...

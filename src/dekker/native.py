@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dekker._core import FIXPOINT, Model, Relation, opcode
-from dekker.cat.relational import Fixpoint, RelationalProgram, Step
+from dataclasses import dataclass
+from functools import lru_cache
 
-__all__ = ["NativeModel", "Relation"]
+from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
+from dekker._core import explore as explore_natively
+from dekker.cat.relational import Fixpoint, RelationalProgram, Step
+from dekker.task import Limits
+
+__all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore"]
 
 
 class NativeModel:
@@ -23,12 +28,7 @@ class NativeModel:
 
     def __init__(self, program: RelationalProgram) -> None:
         self._names = tuple(i.name for i in program.inputs)
-        self._model = Model(
-            program.kinds,
-            [(i.slot, i.name, i.kind) for i in program.inputs],
-            list(_encoded(program.steps)),
-            [(c.kind, c.slot, c.negated, c.flag) for c in program.checks],
-        )
+        self._model = Model(*_model_arguments(program))
 
     def check(self, n_events: int, inputs: Mapping[str, int | Sequence[int]]) -> list[bool]:
         """For each check of the program, flags included, whether what it states holds.
@@ -46,6 +46,77 @@ class NativeModel:
             return [inputs[name] for name in self._names]
         except KeyError as missing:
             raise ValueError(f"no value for the input {missing}; given are {', '.join(inputs) or 'none'}") from None
+
+
+ModelArguments = tuple[
+    tuple[str, ...], list[tuple[int, str, str]], list[int], list[tuple[str, int, bool, bool]]
+]
+
+
+def _model_arguments(program: RelationalProgram) -> ModelArguments:
+    return (
+        program.kinds,
+        [(i.slot, i.name, i.kind) for i in program.inputs],
+        list(_encoded(program.steps)),
+        [(c.kind, c.slot, c.negated, c.flag) for c in program.checks],
+    )
+
+
+@dataclass(frozen=True)
+class NativeProgram:
+    """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it."""
+
+    threads: list[tuple[list[int], int, list[tuple[int, int]]]]
+    expressions: list[list[int]]
+    classes: list[tuple[list[int], int, int]]
+    initial_class: int
+    initial_bytes: list[tuple[int, int]]
+    objects: list[tuple[int, int]]
+    observed: list[tuple[int, int, int, int]]
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """What the explorer found. `states` are the values of what was observed, with their numbers of traces;
+    `violations` are kind, thread, position and address; `mixed_sizes` is thread and position of an access that
+    overlaps another of different size, in which case there is nothing else."""
+
+    statistics: dict[str, int]
+    states: list[tuple[tuple[int, ...], int]]
+    flags: dict[str, int]
+    violations: list[tuple[str, int, int, int]]
+    stopped_by: str
+    mixed_sizes: tuple[int, int] | None = None
+
+
+@lru_cache(maxsize=64)
+def _model_program(program: RelationalProgram) -> ModelProgram:
+    return ModelProgram(*_model_arguments(program))
+
+
+def explore(
+    program: NativeProgram, model: RelationalProgram, order: tuple[bool, bool, bool, bool], limits: Limits
+) -> Exploration:
+    """`order`: in program order; fences order everything around them; reads of one location stay in order;
+    loads may take the value of an own store before it is committed."""
+    found = explore_natively(
+        program.threads,
+        program.expressions,
+        program.classes,
+        program.initial_class,
+        program.initial_bytes,
+        program.objects,
+        program.observed,
+        _model_program(model),
+        [check.name for check in model.checks],
+        order,
+        (limits.unroll, limits.max_traces or 0, limits.timeout_s or 0.0),
+    )
+    if "mixed_sizes" in found:
+        return Exploration({}, [], {}, [], "", found["mixed_sizes"])
+    return Exploration(
+        found["statistics"], found["states"], found["flags"], found["violations"], found["stopped_by"]
+    )
 
 
 def _encoded(steps: Sequence[Step]) -> Iterator[int]:

@@ -35,7 +35,7 @@ class Context:
 
     def node(self, value: Value, kind: str, span: Span) -> Node:
         """The value as a set or a relation; `span` is where it stands."""
-        return as_node(value, kind, span, self.graph.empty)
+        return as_node(value, kind, span, self.graph)
 
     def negated_at(self, node: Node, span: Span) -> None:
         if node.falling:

@@ -17,10 +17,12 @@ from dekker.cat.graph import REL, SET, Group, Node, Variable
 from dekker.cat.lexer import INVERSE, OPTION, PLUS, STAR
 from dekker.cat.values import (
     EMPTY,
+    FULL,
     KIND_NAMES,
     Builtin,
     Closure,
     CollectionValue,
+    Constant,
     Enumerator,
     Environment,
     TagValue,
@@ -123,7 +125,7 @@ def _chain(context: Context, chain: syntax.Chain, environment: Environment) -> V
     values = [evaluate(context, operand, environment) for operand in chain.operands]
     kind = {";": REL, "*": SET}.get(chain.operator) or _common_kind(values)
     if kind is None:
-        return EMPTY
+        return _constant(chain.operator, [isinstance(value, Constant) and value.full for value in values])
     nodes = [context.node(value, kind, operand.span) for value, operand in zip(values, chain.operands, strict=True)]
     code = _CHAIN_CODES[chain.operator]
     result = reduce(lambda left, right: context.graph.apply(code, left, right), nodes)
@@ -134,9 +136,14 @@ def _chain(context: Context, chain: syntax.Chain, environment: Environment) -> V
 def _common_kind(values: Sequence[Value]) -> str | None:
     """The kind of the first operand that has one. What cannot be a set or a relation counts as one, to be reported."""
     for value in values:
-        if value is not EMPTY:
+        if not isinstance(value, Constant):
             return value.kind if isinstance(value, Node) else REL
     return None
+
+
+def _constant(operator: str, full: Sequence[bool]) -> Constant:
+    truth = {"|": any(full), "&": all(full), "\\": full[0] and not any(full[1:])}[operator]
+    return FULL if truth else EMPTY
 
 
 def _postfix(context: Context, postfix: syntax.Postfix, environment: Environment) -> Value:
@@ -148,6 +155,8 @@ def _postfix(context: Context, postfix: syntax.Postfix, environment: Environment
 
 def _complement(context: Context, complement: syntax.Complement, environment: Environment) -> Value:
     value = evaluate(context, complement.operand, environment)
+    if isinstance(value, Constant):
+        return EMPTY if value.full else FULL
     kind = value.kind if isinstance(value, Node) else REL
     result = context.graph.apply("compl", context.node(value, kind, complement.operand.span))
     context.negated_at(result, complement.span)
@@ -313,7 +322,7 @@ def _solve(
     """The least solution.
 
     Whether an unknown is a set or a relation follows from its equation with the unknowns empty, which fit anywhere;
-    what is learnt is used in the next round.
+    what is learnt is used in the next round. Where nothing is learnt it is a relation.
     """
     kinds: dict[str, str] = {}
     while True:
@@ -321,13 +330,13 @@ def _solve(
         unknowns: Environment = dict(zip(kinds, group.variables, strict=True))
         values = _right_sides(context, equations, functions, environment, unknowns)
         learnt = _learn_kinds(equations, kinds, values)
-        if learnt.keys() == kinds.keys():
+        if len(kinds) == len(equations):
             break
-        kinds = learnt
+        kinds = learnt if len(learnt) > len(kinds) else dict.fromkeys(values, REL) | kinds
     results = [context.node(values[name], kind, equations[0].span) for name, kind in kinds.items()]
     _demand_monotone(context, equations, group, dict(zip(kinds, results, strict=True)))
     solution = context.graph.close_group(group, results)
-    return {**values, **dict(zip(kinds, solution, strict=True))}
+    return dict(zip(kinds, solution, strict=True))
 
 
 def _right_sides(
@@ -355,7 +364,7 @@ def _learn_kinds(equations: Sequence[syntax.Binding], kinds: dict[str, str], val
                 other = KIND_NAMES[SET if value.kind == REL else REL]
                 raise ModelError(f"{name} is {KIND_NAMES[value.kind]} and {other} at once", binding.span)
             learnt[name] = value.kind
-        elif value is not EMPTY:
+        elif not isinstance(value, Constant):
             hint = "let rec defines sets, relations and functions"
             raise ModelError(f"expected a set or a relation, found {describe(value)}", binding.value.span, hint)
         elif kind is not None:

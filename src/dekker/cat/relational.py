@@ -57,3 +57,31 @@ class RelationalProgram:
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
     checks: tuple[Check, ...]
+
+
+def with_derived_from_read(program: RelationalProgram) -> RelationalProgram:
+    """The same program with `fr` computed as rf⁻¹ ; co without the identity."""
+    fr = next((item for item in program.inputs if item.name == "fr"), None)
+    if fr is None:
+        return program
+    kinds = list(program.kinds)
+    inputs = [item for item in program.inputs if item.name != "fr"]
+
+    def new_slot() -> int:
+        kinds.append("rel")
+        return len(kinds) - 1
+
+    def base(name: str) -> int:
+        for item in inputs:
+            if item.name == name:
+                return item.slot
+        inputs.append(Input(new_slot(), name, "rel"))
+        return inputs[-1].slot
+
+    inverse, composed = new_slot(), new_slot()
+    steps = (
+        Op(inverse, "inverse", (base("rf"),)),
+        Op(composed, "seq", (inverse, base("co"))),
+        Op(fr.slot, "diff", (composed, base("id"))),
+    )
+    return RelationalProgram(tuple(kinds), tuple(inputs), (*steps, *program.steps), program.checks)

@@ -5,21 +5,22 @@ Only nodes reach the compiled program; everything else is worked out at compile 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from dekker.cat import syntax
-from dekker.cat.graph import REL, SET, Node
+from dekker.cat.graph import REL, SET, Graph, Node
 from dekker.errors import ModelError
 from dekker.source import Span
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class EmptyValue:
-    """The empty set and the empty relation at once, until the context says which."""
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The empty set and the empty relation at once, until the context says which; likewise the full ones (`~0`)."""
+
+    full: bool
 
 
-EMPTY = EmptyValue()
+EMPTY, FULL = Constant(full=False), Constant(full=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,7 +71,7 @@ class ProcedureValue:
     environment: Environment
 
 
-Value = Node | EmptyValue | TupleValue | TagValue | CollectionValue | Closure | Builtin | Enumerator | ProcedureValue
+Value = Node | Constant | TupleValue | TagValue | CollectionValue | Closure | Builtin | Enumerator | ProcedureValue
 Environment = dict[str, Value]
 
 KIND_NAMES = {SET: "a set", REL: "a relation"}
@@ -85,7 +86,7 @@ def describe(value: Value) -> str:
 
 
 _DESCRIPTIONS: dict[type, str] = {
-    EmptyValue: "an empty set or relation",
+    Constant: "an empty set or relation",
     TagValue: "a tag",
     CollectionValue: "a collection in braces",
     Closure: "a function",
@@ -95,12 +96,12 @@ _DESCRIPTIONS: dict[type, str] = {
 }
 
 
-def as_node(value: Value, kind: str, span: Span, empty: Callable[[str], Node]) -> Node:
-    """The value as a set or a relation; `empty` makes an empty one."""
+def as_node(value: Value, kind: str, span: Span, graph: Graph) -> Node:
+    """The value as a set or a relation."""
     if isinstance(value, Node) and value.kind == kind:
         return value
-    if value is EMPTY:
-        return empty(kind)
+    if isinstance(value, Constant):
+        return graph.full(kind) if value.full else graph.empty(kind)
     raise ModelError(f"expected {KIND_NAMES[kind]}, found {describe(value)}", span, _hint(value, kind))
 
 
@@ -132,6 +133,6 @@ def bind(pattern: syntax.Pattern, value: Value, environment: Environment, span: 
 
 def memory_key(value: Value) -> object:
     """Equal for values that are the same for every purpose."""
-    if isinstance(value, TupleValue) and all(isinstance(item, Node | EmptyValue) for item in value.items):
+    if isinstance(value, TupleValue) and all(isinstance(item, Node | Constant) for item in value.items):
         return value.items
     return value

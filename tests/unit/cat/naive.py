@@ -1,6 +1,7 @@
 """A second opinion on what a `.cat` file means: its syntax tree, run over plain sets of events and of pairs.
 
-No graph, no simplification, no sharing: recursion is iterated from nothing, closures are built by composing.
+No graph, no simplification, no sharing: recursion is iterated from nothing, closures are built by composing. What is
+defined by recursion must be a set if its name begins with a capital, else a relation.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class _Machine:
     def define(self, let: syntax.Let, environment: Environment) -> None:
         names = [item.pattern.text for item in let.bindings if isinstance(item.pattern, syntax.NamePattern)]
         assert len(names) == len(let.bindings)
-        old: Mapping[str, Value] = dict.fromkeys(names, NOTHING)
+        old: Mapping[str, Value] = {name: Events("set" if name[0].isupper() else "rel", frozenset()) for name in names}
         while True:
             inside = {**environment, **old} if let.recursive else environment
             new = {name: self.value(item.value, inside) for name, item in zip(names, let.bindings, strict=True)}
@@ -128,9 +129,8 @@ class _Machine:
                     relation = self.postfix(operator, relation)
                 return Events("rel", relation)
             case syntax.Function():
-                return lambda argument: self.value(
-                    expression.body, {**environment, **_bound(expression.parameter, argument)}
-                )
+                scope = dict(environment)
+                return lambda argument: self.value(expression.body, {**scope, **_bound(expression.parameter, argument)})
             case syntax.Apply():
                 function = self.value(expression.function, environment)
                 assert callable(function)
@@ -191,9 +191,7 @@ class _Machine:
             relation = longer
 
 
-def _compose(
-    left: frozenset[tuple[int, int]], right: frozenset[tuple[int, int]]
-) -> frozenset[tuple[int, int]]:
+def _compose(left: frozenset[tuple[int, int]], right: frozenset[tuple[int, int]]) -> frozenset[tuple[int, int]]:
     after: dict[int, list[int]] = {}
     for a, b in right:
         after.setdefault(a, []).append(b)

@@ -220,8 +220,10 @@ def test_procedures_are_inlined() -> None:
 
 
 def test_forall_runs_over_collections() -> None:
-    assert compiled("forall r in {po, rf} do acyclic r as each end forall r in {} do acyclic r end").checks == ("each",) * 2
-    tags = "enum Kinds = 'a || 'b forall k in Kinds do match k with 'a -> acyclic po as a || _ -> acyclic rf as other end end"
+    relations = "forall r in {po, rf} do acyclic r as each end forall r in {} do acyclic r end"
+    assert compiled(relations).checks == ("each", "each")
+    clauses = "match k with 'a -> acyclic po as a || _ -> acyclic rf as other end"
+    tags = f"enum Kinds = 'a || 'b forall k in Kinds do {clauses} end"
     assert compiled(tags).checks == ("a", "other")
 
 
@@ -388,7 +390,9 @@ def test_double_negation_is_monotone() -> None:
 
 
 def test_models_that_would_take_forever_are_refused() -> None:
-    doubling = "let f0 x = (x, 'leaf) " + " ".join(f"let f{i} x = (f{i - 1} (x, 'a), f{i - 1} (x, 'b))" for i in range(1, 30))
+    doubling = "let f0 x = (x, 'leaf) " + " ".join(
+        f"let f{i} x = (f{i - 1} (x, 'a), f{i - 1} (x, 'b))" for i in range(1, 30)
+    )
     assert "too large" in failure(f"{doubling} acyclic f29 po").diagnostic.message
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.cat.naive import naive_checks
+from tests.unit.models.executions import random_executions
 
-from dekker.cat import compile_model
+from dekker.cat import Model, compile_model
 from dekker.cat.files import LIBRARY
 from dekker.cat.lexer import KEYWORDS
 from dekker.engines.axiomatic.evaluator import evaluate
 from dekker.errors import DekkerError
 from dekker.execution import Execution, base_value
-from dekker.source import Source
-from tests.unit.cat.naive import naive_checks
-from tests.unit.models.executions import random_executions
+from dekker.source import Diagnostic, Source
 
 MODELS = LIBRARY.parents[1] / "models"
 TEXTS = [path.read_text(encoding="utf-8") for folder in (LIBRARY, MODELS) for path in sorted(folder.glob("*.cat"))]
@@ -28,11 +28,17 @@ WORDS = [
 
 
 def compile_or_complain(text: str) -> None:
+    complaint = attempt(text)
+    if isinstance(complaint, Diagnostic):
+        assert complaint.span is not None
+        assert complaint.render()
+
+
+def attempt(text: str) -> Model | Diagnostic:
     try:
-        compile_model(Source("m.cat", text))
+        return compile_model(Source("m.cat", text))
     except DekkerError as error:
-        assert error.diagnostic.span is not None
-        assert str(error)
+        return error.diagnostic
 
 
 @given(st.text())
@@ -53,31 +59,38 @@ def test_any_damage_to_a_real_file(data: st.DataObject) -> None:
     compile_or_complain(text[:start] + data.draw(st.sampled_from(["", *WORDS])) + text[end:])
 
 
-SETS = st.deferred(
-    lambda: (
-        st.sampled_from(("R", "W", "M", "F", "IW", "_", "{}", "S"))
-        | _joined(SETS, SETS, ("|", "&", "\\"))
-        | st.builds("~({})".format, SETS)
-        | st.builds("{}({})".format, st.sampled_from(("domain", "range")), RELATIONS)
-    )
-)
-RELATIONS = st.deferred(
-    lambda: (
-        st.sampled_from(("po", "rf", "co", "fr", "loc", "ext", "id", "addr", "rmw", "0", "r"))
-        | _joined(RELATIONS, RELATIONS, ("|", "&", "\\", ";"))
-        | _joined(SETS, SETS, ("*",))
-        | st.builds("[{}]".format, SETS)
-        | st.builds("({}){}".format, RELATIONS, st.sampled_from(("+", "*", "?", "^-1")))
-        | st.builds("~({})".format, RELATIONS)
-        | st.builds("(f({}))".format, RELATIONS)
-    )
-)
+@st.composite
+def sets(draw: st.DrawFn, depth: int = 3) -> str:
+    shape = draw(st.integers(0, 3)) if depth else 0
+    if shape == 1:
+        return _joined(draw, sets(depth - 1), "|&\\")
+    if shape == 2:
+        return f"~({draw(sets(depth - 1))})"
+    if shape == 3:
+        return f"{draw(st.sampled_from(('domain', 'range')))}({draw(relations(depth - 1))})"
+    return draw(st.sampled_from(("R", "W", "M", "F", "IW", "_", "S")))
 
 
-def _joined(
-    left: st.SearchStrategy[str], right: st.SearchStrategy[str], operators: tuple[str, ...]
-) -> st.SearchStrategy[str]:
-    return st.builds("({} {} {})".format, left, st.sampled_from(operators), right)
+@st.composite
+def relations(draw: st.DrawFn, depth: int = 3) -> str:
+    shape = draw(st.integers(0, 6)) if depth else 0
+    if shape == 1:
+        return _joined(draw, relations(depth - 1), "|&\\;")
+    if shape == 2:
+        return _joined(draw, sets(depth - 1), "*")
+    if shape == 3:
+        return f"[{draw(sets(depth - 1))}]"
+    if shape == 4:
+        return f"({draw(relations(depth - 1))}){draw(st.sampled_from(('+', '*', '?', '^-1')))}"
+    if shape == 5:
+        return f"~({draw(relations(depth - 1))})"
+    if shape == 6:
+        return f"f({draw(relations(depth - 1))})"
+    return draw(st.sampled_from(("po", "rf", "co", "fr", "loc", "ext", "id", "addr", "rmw", "0", "r")))
+
+
+def _joined(draw: st.DrawFn, operand: st.SearchStrategy[str], operators: str) -> str:
+    return f"({draw(operand)} {draw(st.sampled_from(operators))} {draw(operand)})"
 
 
 @pytest.mark.parametrize("variable", ["r", "S"])
@@ -85,21 +98,20 @@ def _joined(
 @given(data=st.data(), execution=random_executions())
 def test_compiled_models_mean_what_they_say(variable: str, data: st.DataObject, execution: Execution) -> None:
     """The unknown of a recursion is `r` or `S`; where it is not monotone there is nothing to compare."""
-    body = data.draw(RELATIONS if variable == "r" else SETS)
+    body = data.draw(relations() if variable == "r" else sets())
     text = f"""
     let S = R let r = po
     let f(x) = (x;rf) | S * S
-    let rec {variable} = {body} | ({variable} & {body})
-    acyclic {data.draw(RELATIONS)}
-    irreflexive {data.draw(RELATIONS)}
-    ~empty {data.draw(SETS)} as set
-    flag empty {data.draw(RELATIONS)} as flag
+    let rec {variable} = {body} | ({variable} & {"R" if variable == "S" else "po"})
+    acyclic {data.draw(relations())}
+    irreflexive {data.draw(relations())}
+    ~empty {data.draw(sets())} as set
+    flag empty {data.draw(relations())} as flag
     """
-    source = Source("m.cat", text)
-    try:
-        program = compile_model(source).program
-    except DekkerError as error:
-        assert "stands under a complement" in str(error)
+    model = attempt(text)
+    if isinstance(model, Diagnostic):
+        assert "stands under a complement" in model.message
         return
-    values = {item.name: base_value(item.name, execution) for item in program.inputs}
-    assert evaluate(program, len(execution.events), values) == naive_checks(source, execution)
+    values = {item.name: base_value(item.name, execution) for item in model.program.inputs}
+    outcomes = evaluate(model.program, len(execution.events), values)
+    assert outcomes == naive_checks(model.source, execution)

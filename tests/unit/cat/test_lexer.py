@@ -52,7 +52,7 @@ def test_symbols(text: str, expected: list[str]) -> None:
 
 
 def test_strings_and_tags_lose_their_quotes() -> None:
-    assert tokens("\"a b\" 'rel-acq") == [("string", "a b"), ("tag", "rel-acq")]
+    assert tokens('"a b" \'rel-acq') == [("string", "a b"), ("tag", "rel-acq")]
 
 
 def test_comments_nest_and_end_lines() -> None:

@@ -80,8 +80,14 @@ def expression(text: str) -> str:
         ("a \\ b \\ c", "(a \\ b \\ c)"),
         ("a | b ; c | d", "(a | (b ; c) | d)"),
         ("loc & (W \\ FW) * FW | ppo | rfe", "((loc & ((W \\ FW) * FW)) | ppo | rfe)"),
-        ("((W * _) | (_ * W)) & loc \\ ((IW * _) | (_ * IW))", "((((W * _) | (_ * W)) & loc) \\ ((IW * _) | (_ * IW)))"),
-        ("propbase & (W * W) | (chapo? ; propbase*; strong; hb*)", "((propbase & (W * W)) | (chapo? ; propbase* ; strong ; hb*))"),
+        (
+            "((W * _) | (_ * W)) & loc \\ ((IW * _) | (_ * IW))",
+            "((((W * _) | (_ * W)) & loc) \\ ((IW * _) | (_ * IW)))",
+        ),
+        (
+            "propbase & (W * W) | (chapo? ; propbase*; strong; hb*)",
+            "((propbase & (W * W)) | (chapo? ; propbase* ; strong ; hb*))",
+        ),
         ("po & W*R & ((M * A) | (A * M))", "(po & (W * R) & ((M * A) | (A * M)))"),
     ],
 )

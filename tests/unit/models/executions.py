@@ -1,8 +1,9 @@
 """Executions written down as one line per thread, and random ones.
 
-A thread is a row of events: `Wx1` writes 1 to x, `Ry0` reads 0 from y, `Ry0.acquire` with that order, anything else is a
-fence by its name. Writes of a location are coherent in the order of their values; 0 is the initial value. Dependencies
-are written `0:1>2`: in thread 0, from event 1 to event 2; a control dependency reaches all later events too.
+A thread is a row of events: `Wx1` writes 1 to x, `Ry0` reads 0 from y, `Ry0.acquire` with that order; anything else is
+a fence by its name. Writes of a location are coherent in the order of their values; 0 is the initial value.
+Dependencies are written `0:1>2`: in thread 0, from event 1 to event 2; a control dependency reaches all later events
+too.
 """
 
 from __future__ import annotations
@@ -40,9 +41,7 @@ def execution(
     events = [_initial(location) for location in used]
     offset = len(events)
     for thread, row in enumerate(rows):
-        events += [
-            _event(token, thread, i, tags.get(starts[thread] + i, frozenset())) for i, token in enumerate(row)
-        ]
+        events += [_event(token, thread, i, tags.get(starts[thread] + i, frozenset())) for i, token in enumerate(row)]
     pairs = {
         "po": [(i + offset, j + offset) for i, j in _program_order(rows, starts)],
         "rf": list(_reads_from(events)),
@@ -147,13 +146,16 @@ def random_executions(draw: st.DrawFn, with_fences: bool = True) -> Execution:
     """Any reads-from and coherence, allowed by a model or not; dependencies from reads to later events."""
     rows = draw(
         st.lists(
-            st.lists(st.sampled_from(("Wx", "Wy", "Rx", "Ry", "F") if with_fences else ("Wx", "Wy", "Rx", "Ry")), max_size=4),
+            st.lists(
+                st.sampled_from(("Wx", "Wy", "Rx", "Ry", "F") if with_fences else ("Wx", "Wy", "Rx", "Ry")), max_size=4
+            ),
             min_size=2,
             max_size=3,
         )
     )
     writes = {
-        location: draw(st.permutations(range(1, 1 + sum(row.count(f"W{location}") for row in rows)))) for location in "xy"
+        location: draw(st.permutations(range(1, 1 + sum(row.count(f"W{location}") for row in rows))))
+        for location in "xy"
     }
     counts = {location: len(values) for location, values in writes.items()}
     remaining = {location: list(values) for location, values in writes.items()}
@@ -164,7 +166,7 @@ def random_executions(draw: st.DrawFn, with_fences: bool = True) -> Execution:
 def _draw_event(draw: st.DrawFn, word: str, remaining: dict[str, list[int]], counts: dict[str, int]) -> str:
     if word == "F":
         return draw(st.sampled_from(_SOME_FENCES))
-    kind, location = word
+    kind, location = word[0], word[1]
     value = remaining[location].pop() if kind == "W" else draw(st.integers(0, counts[location]))
     return f"{kind}{location}{value}.{draw(st.sampled_from(_ORDERS))}"
 
@@ -183,7 +185,9 @@ def _draw_relations(draw: st.DrawFn, rows: Sequence[Sequence[str]]) -> dict[str,
         for i, (first, second) in enumerate(pairwise(row))
         if first[0] == "R" and second[0] == "W" and first[1] == second[1]
     ]
-    chosen = {kind: _draw_some(draw, [text for text, target in pairs if target in ends]) for kind, ends in _ENDS.items()}
+    chosen = {
+        kind: _draw_some(draw, [text for text, target in pairs if target in ends]) for kind, ends in _ENDS.items()
+    }
     atomic = [draw(st.sampled_from(("amo", "lxsx", ""))) for _ in updates]
     for kind in ("amo", "lxsx"):
         chosen[kind] = " ".join(text for text, sort in zip(updates, atomic, strict=True) if sort == kind)

@@ -23,7 +23,7 @@ from dekker.engines.axiomatic.evaluator import (
 )
 from dekker.engines.axiomatic.paths import Path, thread_paths
 from dekker.engines.axiomatic.relations import union
-from dekker.engines.axiomatic.states import final_state, formula_holds
+from dekker.engines.axiomatic.states import final_state
 from dekker.execution import (
     DYNAMIC_NAMES,
     Execution,
@@ -33,6 +33,7 @@ from dekker.execution import (
     final_writes,
     from_read,
 )
+from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
 from dekker.result import Result, Violation

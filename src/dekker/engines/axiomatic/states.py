@@ -5,26 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dekker.ir.arithmetic import mask
-from dekker.ir.expressions import Address
+from dekker.ir.conditions import Values
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
-from dekker.ir.property import (
-    AddressValue,
-    And,
-    Equals,
-    Formula,
-    MemoryValue,
-    Not,
-    Observable,
-    Or,
-    Property,
-    RegisterValue,
-    Term,
-    Truth,
-    observables,
-)
-
-Values = dict[Observable, int]
+from dekker.ir.property import Observable, Property, RegisterValue, observables
 
 
 def final_state(
@@ -66,28 +50,3 @@ def _assemble(start: int, size: int, memory: Mapping[tuple[int, int], int], init
             if address + i in content:
                 content[address + i] = value >> 8 * i & 0xFF
     return sum(content[start + i] << 8 * i for i in range(size))
-
-
-def formula_holds(formula: Formula, values: Values, layout: Layout) -> bool:
-    match formula:
-        case Equals(left, right):
-            width = left.width if isinstance(left, RegisterValue) else 8 * left.size
-            return (values[left] - _constant(right, values, layout)) & mask(width) == 0
-        case Not(operand):
-            return not formula_holds(operand, values, layout)
-        case And(operands):
-            return all(formula_holds(operand, values, layout) for operand in operands)
-        case Or(operands):
-            return any(formula_holds(operand, values, layout) for operand in operands)
-        case Truth(value):
-            return value
-
-
-def _constant(term: Term, values: Values, layout: Layout) -> int:
-    match term:
-        case int():
-            return term
-        case AddressValue(symbol, offset):
-            return layout.resolve(Address(symbol, offset))
-        case RegisterValue() | MemoryValue():
-            return values[term]

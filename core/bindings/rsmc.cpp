@@ -1,0 +1,189 @@
+// The explorer as Python sees it: one function over flat numbers.
+#include "rsmc.hpp"
+
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "dekker/rsmc/explore.hpp"
+#include "model_arguments.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace dekker::rsmc {
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+// operation destination success address value expected size update flags target read_class write_class failed_class
+// low high
+constexpr std::size_t instruction_fields = 15;
+enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4 };
+enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
+
+std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(number); }
+std::uint8_t tiny(std::int64_t number) { return static_cast<std::uint8_t>(number); }
+
+Instruction read_instruction(std::span<const std::int64_t> n) {
+  Instruction i{.operation = static_cast<Operation>(n[0])};
+  i.destination = small(n[1]);
+  i.success = small(n[2]);
+  i.address = small(n[3]);
+  i.value = small(n[4]);
+  i.expected = small(n[5]);
+  i.size = tiny(n[6]);
+  i.update = tiny(n[7]);
+  i.is_signed = (n[8] & flag_signed) != 0;
+  i.is_exclusive = (n[8] & flag_exclusive) != 0;
+  i.is_weak = (n[8] & flag_weak) != 0;
+  i.target = small(n[9]);
+  i.read_class = small(n[10]);
+  i.write_class = small(n[11]);
+  i.failed_class = small(n[12]);
+  i.low = n[13];
+  i.high = n[14];
+  return i;
+}
+
+// code, number of registers, initial registers as pairs of number and value
+using ThreadArgument = std::tuple<Numbers, std::int32_t, std::vector<std::pair<std::int32_t, Value>>>;
+
+Thread read_thread(const ThreadArgument& argument) {
+  const auto& [code, n_registers, initial] = argument;
+  if (code.size() % instruction_fields != 0) throw std::invalid_argument("the code of a thread has a broken instruction");
+  Thread thread;
+  thread.n_registers = n_registers;
+  thread.initial_registers = initial;
+  for (std::size_t i = 0; i < code.size(); i += instruction_fields)
+    thread.code.push_back(read_instruction(std::span(code).subspan(i, instruction_fields)));
+  return thread;
+}
+
+// code operation width operand, repeated
+using ExpressionArgument = std::vector<Value>;
+
+Expression read_expression(const ExpressionArgument& numbers) {
+  Expression expression;
+  for (std::size_t i = 0; i + 3 < numbers.size(); i += 4)
+    expression.push_back({static_cast<ExpressionCode>(numbers[i]), static_cast<std::uint8_t>(numbers[i + 1]),
+                          static_cast<std::uint8_t>(numbers[i + 2]), numbers[i + 3]});
+  return expression;
+}
+
+// sets, pairs, flags
+using ClassArgument = std::tuple<std::vector<std::size_t>, std::int64_t, std::int64_t>;
+
+EventClass read_class(const ClassArgument& argument) {
+  const auto& [sets, pairs, flags] = argument;
+  return {sets,
+          tiny(pairs),
+          (flags & flag_before_later) != 0,
+          (flags & flag_after_earlier) != 0,
+          (flags & flag_release) != 0,
+          (flags & flag_acquire) != 0};
+}
+
+using ObservableArgument = std::tuple<std::int32_t, std::int32_t, Address, std::int64_t>;
+
+Program read_program(const std::vector<ThreadArgument>& threads, const std::vector<ExpressionArgument>& expressions,
+                     const std::vector<ClassArgument>& classes, std::int32_t initial_class,
+                     const std::vector<std::pair<Address, std::int64_t>>& initial_bytes,
+                     const std::vector<std::pair<Address, Address>>& objects,
+                     const std::vector<ObservableArgument>& observed) {
+  Program program;
+  for (const auto& thread : threads) program.threads.push_back(read_thread(thread));
+  for (const auto& expression : expressions) program.expressions.push_back(read_expression(expression));
+  for (const auto& item : classes) program.classes.push_back(read_class(item));
+  program.initial_class = initial_class;
+  for (const auto& [address, byte] : initial_bytes) program.initial_bytes[address] = tiny(byte);
+  for (const auto& [start, size] : objects) program.objects.push_back({start, size});
+  for (const auto& [thread, number, address, size] : observed)
+    program.observed.push_back({thread, number, address, tiny(size)});
+  return program;
+}
+
+nb::dict statistics_dict(const Statistics& s) {
+  nb::dict result;
+  result["complete"] = s.complete;
+  result["blocked"] = s.blocked;
+  result["abandoned"] = s.abandoned;
+  result["cut"] = s.cut;
+  result["failed"] = s.failed;
+  result["commits"] = s.commits;
+  result["checks"] = s.checks;
+  result["templates"] = s.templates;
+  return result;
+}
+
+const char* stop_name(Stop stop) {
+  switch (stop) {
+    case Stop::not_stopped: return "";
+    case Stop::time: return "time";
+    case Stop::traces: return "traces";
+    case Stop::interrupt: return "interrupt";
+  }
+  return "";
+}
+
+nb::dict outcome_dict(const Outcome& outcome) {
+  nb::dict result;
+  result["statistics"] = statistics_dict(outcome.statistics);
+  nb::list states;
+  for (const auto& [state, count] : outcome.states) states.append(nb::make_tuple(nb::tuple(nb::cast(state)), count));
+  result["states"] = states;
+  result["flags"] = nb::cast(outcome.flags);
+  nb::list violations;
+  for (const Violation& v : outcome.violations)
+    violations.append(nb::make_tuple(v.kind == ViolationKind::assertion ? "assertion" : "memory", v.thread, v.pc, v.address));
+  result["violations"] = violations;
+  result["stopped_by"] = stop_name(outcome.stop);
+  return result;
+}
+
+// Ctrl-C reaches Python only while it holds the interpreter.
+bool keep_going(const Statistics&) {
+  const nb::gil_scoped_acquire hold;
+  if (PyErr_CheckSignals() == 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
+nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::vector<ExpressionArgument>& expressions,
+                         const std::vector<ClassArgument>& classes, std::int32_t initial_class,
+                         const std::vector<std::pair<Address, std::int64_t>>& initial_bytes,
+                         const std::vector<std::pair<Address, Address>>& objects,
+                         const std::vector<ObservableArgument>& observed, const ModelProgram& model,
+                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool> order,
+                         std::tuple<std::int32_t, std::uint64_t, double> limits) {
+  const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed);
+  const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order),
+                                 std::get<3>(order)};
+  const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits)};
+  Outcome outcome;
+  try {
+    const nb::gil_scoped_release release;
+    outcome = explore(program, model, check_names, commit_order, bounds, keep_going);
+  } catch (const MixedSizes& place) {
+    nb::dict result;
+    result["mixed_sizes"] = nb::make_tuple(place.thread, place.pc);
+    return result;
+  }
+  return outcome_dict(outcome);
+}
+
+}  // namespace
+
+void bind_explorer(nb::module_& module) {
+  module.def("explore", explore_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
+             "objects"_a, "observed"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a);
+}
+
+}  // namespace dekker::rsmc

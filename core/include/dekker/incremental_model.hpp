@@ -1,0 +1,161 @@
+// A compiled model over an execution that grows and shrinks at its end, for engines that commit one event after another
+// and backtrack.
+//
+// Usage: push an event, insert the base sets and relations it takes part in, ask; pop to go back. What a push does not
+// change is not computed again. Nothing is allocated once every base name that occurs has been seen.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dekker/bits.hpp"
+#include "dekker/model_program.hpp"
+
+namespace dekker {
+
+class CapacityExceeded : public std::length_error {
+ public:
+  using std::length_error::length_error;
+};
+
+// The base sets and relations of an execution, event by event: what event e adds are pairs between e and events up to e.
+class ExecutionInputs {
+ public:
+  ExecutionInputs(const std::vector<Input>& inputs, std::size_t words_per_row);
+
+  std::size_t n_events() const { return n_events_; }
+  std::size_t words_per_row() const { return words_; }
+  std::size_t capacity() const { return words_ * word_bits; }
+
+  void push_event();
+  void pop_to(std::size_t n_events) { n_events_ = n_events; }
+
+  void insert_member(std::size_t input) {
+    note_use(input);
+    const std::size_t newest = n_events_ - 1;
+    sets_[places_[input] + newest / word_bits] |= bit(newest);
+  }
+
+  void insert_pair(std::size_t input, std::size_t from, std::size_t to) {
+    note_use(input);
+    Word* const border = newest_border(input);
+    if (from == n_events_ - 1)
+      border[to / word_bits] |= bit(to);
+    else
+      border[words_ + from / word_bits] |= bit(from);
+  }
+
+  void insert_successors(std::size_t input, const Word* targets) {
+    Word* const successors = newest_border(input);
+    Word any = 0;
+    for (std::size_t i = 0; i < words_; ++i) {
+      any |= targets[i];
+      successors[i] |= targets[i];
+    }
+    if (any != 0) note_use(input);
+  }
+
+  void insert_predecessors(std::size_t input, const Word* sources) {
+    const std::size_t newest = n_events_ - 1;
+    Word* const successors = newest_border(input);
+    Word* const predecessors = successors + words_;
+    Word any = 0;
+    for (std::size_t i = 0; i < words_; ++i) {
+      any |= sources[i];
+      predecessors[i] |= sources[i];
+    }
+    if (any == 0) return;
+    note_use(input);
+    // The pair of the newest event with itself is kept with the successors.
+    successors[newest / word_bits] |= predecessors[newest / word_bits] & bit(newest);
+    predecessors[newest / word_bits] &= ~bit(newest);
+  }
+
+  // The successors of the event up to itself, followed by its predecessors before itself, in a relation.
+  const Word* border(std::size_t input, std::size_t event) const {
+    return borders_.data() + event * border_words_ + places_[input];
+  }
+
+  // Valid below n_events().
+  const Word* members(std::size_t input) const { return sets_.data() + places_[input]; }
+
+  // Whether the input was ever other than empty, popped executions included.
+  bool was_used(std::size_t input) const { return used_[input] != 0; }
+
+  // Whether some input was used for the first time since the last call.
+  bool take_first_use() {
+    const bool taken = has_first_use_;
+    has_first_use_ = false;
+    return taken;
+  }
+
+ private:
+  Word* newest_border(std::size_t input) {
+    return borders_.data() + (n_events_ - 1) * border_words_ + places_[input];
+  }
+
+  void note_use(std::size_t input) {
+    if (used_[input] == 0) has_first_use_ = true;
+    used_[input] = 1;
+  }
+
+  std::size_t words_;
+  std::size_t n_events_ = 0;
+  std::size_t border_words_ = 0;     // of all relations, for one event
+  std::vector<std::size_t> places_;  // where the input begins, in sets_ or in the words of one event
+  std::vector<Word> borders_;
+  std::vector<Word> sets_;
+  std::vector<unsigned char> used_;
+  bool has_first_use_ = false;
+};
+
+class IncrementalModel {
+ public:
+  static constexpr std::size_t npos = static_cast<std::size_t>(-1);
+
+  // At most 64 checks, and 64 * words_per_row events. Throws std::invalid_argument if the program is not valid.
+  IncrementalModel(const ModelProgram& program, std::size_t words_per_row);
+  IncrementalModel(IncrementalModel&&) noexcept;
+  IncrementalModel& operator=(IncrementalModel&&) noexcept;
+  ~IncrementalModel();
+
+  std::size_t n_events() const { return inputs_->n_events(); }
+  std::size_t capacity() const { return inputs_->capacity(); }
+
+  // npos if the model does not use this base name.
+  std::size_t input_index(std::string_view name) const;
+
+  // Adds the event n_events(); every insertion until the next push must involve it. Throws CapacityExceeded.
+  void push_event() { inputs_->push_event(); }
+
+  // `event` must be the newest.
+  void insert_member(std::size_t input, [[maybe_unused]] std::size_t event) { inputs_->insert_member(input); }
+  void insert_pair(std::size_t input, std::size_t from, std::size_t to) { inputs_->insert_pair(input, from, to); }
+
+  // From and to the newest event; words_per_row words each, with no bit beyond the newest event.
+  void insert_successors(std::size_t input, const Word* targets) { inputs_->insert_successors(input, targets); }
+  void insert_predecessors(std::size_t input, const Word* sources) { inputs_->insert_predecessors(input, sources); }
+
+  // Do all checks hold that are neither flags nor in `skipped`, a mask over ModelProgram::checks? After false, pop.
+  bool is_allowed(Word skipped = 0);
+
+  // The flags that hold, as a mask over ModelProgram::checks.
+  Word raised_flags();
+
+  // Removes all but the first n_events events.
+  void pop_to(std::size_t n_events);
+
+ private:
+  class Core;
+  class Reference;
+
+  std::vector<std::string> names_;
+  std::unique_ptr<ExecutionInputs> inputs_;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace dekker

@@ -1,0 +1,33 @@
+// The operators of expressions and updates, on bit patterns of a given width. Numbered as in the Python tables.
+#pragma once
+
+#include <cstdint>
+
+namespace dekker::rsmc {
+
+using Value = std::uint64_t;
+
+enum class UnaryOperator : std::uint8_t { neg, bit_not, zext, sext };
+
+enum class BinaryOperator : std::uint8_t {
+  add, sub, mul, udiv, sdiv, urem, srem, bit_and, bit_or, bit_xor, shl, lshr, ashr,
+  eq, ne, ult, ule, ugt, uge, slt, sle, sgt, sge,
+};
+
+enum class UpdateOperator : std::uint8_t {
+  exchange, add, sub, bit_and, nand, bit_or, bit_xor, max, min, umax, umin,
+};
+
+constexpr Value low_bits(unsigned width) { return width >= 64 ? ~Value{0} : (Value{1} << width) - 1; }
+
+constexpr std::int64_t as_signed(unsigned width, Value value) {
+  if (width >= 64) return static_cast<std::int64_t>(value);
+  const Value sign = Value{1} << (width - 1);
+  return static_cast<std::int64_t>(((value & low_bits(width)) ^ sign) - sign);
+}
+
+Value apply(UnaryOperator operation, unsigned width, Value operand);
+Value apply(BinaryOperator operation, unsigned width, Value left, Value right);
+Value apply(UpdateOperator operation, unsigned width, Value old_value, Value operand);
+
+}  // namespace dekker::rsmc

@@ -1,0 +1,106 @@
+// A program as the explorer runs it: flat code per thread, numbered registers, resolved addresses.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace dekker::rsmc {
+
+using Value = std::uint64_t;
+using Address = std::uint64_t;
+
+// Expressions are postfix code. Operations take their operands from the stack and push their result.
+enum class ExpressionCode : std::uint8_t { constant, register_value, unary, binary, select };
+
+struct ExpressionStep {
+  ExpressionCode code;
+  std::uint8_t operation;  // a UnaryOperator or BinaryOperator
+  std::uint8_t width;
+  Value operand;  // a constant or the number of a register
+};
+
+using Expression = std::vector<ExpressionStep>;
+
+enum class Operation : std::uint8_t {
+  assign,
+  load,
+  store,
+  store_conditional,
+  read_modify_write,
+  compare_exchange,
+  fence,
+  jump,
+  branch,
+  assume,
+  check,
+  choose,
+  exit,
+};
+
+inline constexpr std::int32_t none = -1;
+
+struct Instruction {
+  Operation operation;
+  std::int32_t destination = none;
+  std::int32_t success = none;      // compare_exchange: the register that says whether it succeeded
+  std::int32_t address = none;      // expressions, by number
+  std::int32_t value = none;        // what is stored, assigned or tested; the operand of an update
+  std::int32_t expected = none;     // compare_exchange
+  std::uint8_t size = 0;
+  std::uint8_t update = 0;          // an UpdateOperator
+  bool is_signed = false;
+  bool is_exclusive = false;
+  bool is_weak = false;
+  std::int32_t target = 0;          // jumps
+  std::int32_t read_class = none;   // event classes, by number
+  std::int32_t write_class = none;
+  std::int32_t failed_class = none;  // the read of a failed compare_exchange
+  std::int64_t low = 0;             // choose
+  std::int64_t high = 0;
+};
+
+// What all events of one instruction and kind have in common.
+struct EventClass {
+  // Inputs of the model (sets) that its events are members of.
+  std::vector<std::size_t> sets;
+  // The part of commit-before that comes from the class alone; pairs are bit masks of Pair.
+  std::uint8_t fence_pairs = 0;
+  bool before_later = false;   // ordered before everything later in its thread
+  bool after_earlier = false;  // ordered after everything earlier in its thread
+  bool strong_release = false;  // a strong release is ordered before a later strong acquire
+  bool strong_acquire = false;
+};
+
+enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8 };
+
+struct Thread {
+  std::vector<Instruction> code;
+  std::int32_t n_registers = 0;
+  std::vector<std::pair<std::int32_t, Value>> initial_registers;
+};
+
+struct ObjectRange {
+  Address start;
+  Address size;
+};
+
+// A register of a thread, or `size` bytes of memory (then thread is `none`).
+struct Observable {
+  std::int32_t thread;
+  std::int32_t register_number;
+  Address address;
+  std::uint8_t size;
+};
+
+struct Program {
+  std::vector<Thread> threads;
+  std::vector<Expression> expressions;
+  std::vector<EventClass> classes;
+  std::int32_t initial_class = none;
+  std::unordered_map<Address, std::uint8_t> initial_bytes;  // others are 0
+  std::vector<ObjectRange> objects;                         // sorted by start
+  std::vector<Observable> observed;
+};
+
+}  // namespace dekker::rsmc

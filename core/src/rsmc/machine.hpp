@@ -1,0 +1,637 @@
+// The threads of a program, run over values that may not be known yet, and the events they fetch.
+//
+// A register holds a node: a constant, or an expression over loads that are not committed. Everything a step changes can
+// be taken back: nodes and events are stacks, threads are saved before they change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "dekker/rsmc/arithmetic.hpp"
+#include "dekker/rsmc/explore.hpp"
+#include "dekker/rsmc/program.hpp"
+#include "rsmc/fixed_bits.hpp"
+
+namespace dekker::rsmc {
+
+// More events or run items than the words at hand can number; the exploration starts again with more.
+struct CapacityNeeded {};
+
+using EventId = std::uint32_t;
+using NodeId = std::uint32_t;
+inline constexpr EventId no_event = ~EventId{0};
+
+enum class EventKind : std::uint8_t { read, write, fence, choice };
+
+enum class EventState : std::uint8_t {
+  pending,
+  committed,
+  failed,  // a store-conditional, or an update that lost its place: no write
+  absent,  // the write of a compare-exchange that did not find what it expected
+};
+
+enum class Role : std::uint8_t { plain, linked_load, conditional_store, update_read, update_write };
+
+// The events that a value was computed from. Those in `picked` only chose between alternatives. While a choice is open,
+// `deferred` says where the sources of the alternatives are.
+template <std::size_t W>
+struct Sources {
+  FixedBits<W> direct;
+  FixedBits<W> picked;
+  std::int32_t deferred = none;
+};
+
+template <std::size_t W>
+struct Event {
+  std::int32_t thread = 0;
+  std::int32_t index = 0;  // in its thread
+  std::int32_t pc = 0;
+  EventKind kind = EventKind::read;
+  Role role = Role::plain;
+  EventState state = EventState::pending;
+  std::uint8_t size = 0;
+  std::int32_t event_class = 0;
+  std::int32_t failed_class = none;
+  EventId partner = no_event;  // the other half of an update; the load of a conditional store
+  NodeId address_node = 0;
+  NodeId value_node = 0;  // writes
+  NodeId expected_node = 0;
+  bool is_compare = false;
+  bool is_weak = false;
+  Address address = 0;  // once known
+  Value value = 0;      // once committed
+  Sources<W> address_sources;
+  Sources<W> data_sources;
+  Sources<W> control;
+  FixedBits<W> ordered_after;  // earlier events of the thread that classes and fences keep before this one
+  EventId read_from = no_event;  // reads; no_event is the initial write
+  std::uint32_t run_index = 0;
+  std::uint32_t matrix_index = 0;
+  // Writes whose value was forwarded before they were committed have a shadow in the matrix: an event like them that takes
+  // no part in communication, so that the model sees that there is a write.
+  std::int32_t shadow_index = none;
+  FixedBits<W> readers;  // writes: matrix indices of the reads that took this value
+};
+
+enum class ThreadStatus : std::uint8_t { running, finished, blocked, cut, failed };
+
+template <std::size_t W>
+struct RegisterContent {
+  NodeId node = 0;
+  Sources<W> sources;
+};
+
+template <std::size_t W>
+struct ThreadState {
+  std::int32_t pc = 0;
+  ThreadStatus status = ThreadStatus::running;
+  std::vector<RegisterContent<W>> registers;
+  std::vector<EventId> events;
+  std::vector<std::pair<std::int32_t, std::int32_t>> rounds;  // of backward jumps, by pc
+  Sources<W> control;
+  EventId linked = no_event;
+};
+
+// Two deferred parts, or (if `condition` is set) the alternatives of an open choice.
+template <std::size_t W>
+struct DeferredSources {
+  std::optional<NodeId> condition;
+  Sources<W> first;
+  Sources<W> second;
+};
+
+struct Node {
+  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update } kind;
+  std::uint8_t operation = 0;
+  std::uint8_t width = 0;
+  bool is_signed = false;
+  NodeId a = 0, b = 0, c = 0;
+  Value value = 0;  // a constant, or the event whose value it is
+};
+
+template <std::size_t W>
+class Machine {
+ public:
+  Machine(const Program& program, const CommitOrder& order, const Limits& limits)
+      : program_(program), order_(order), limits_(limits) {
+    nodes_.push_back({Node::Kind::constant});
+    for (const Thread& code : program.threads) threads_.push_back(start(code));
+    for (std::size_t t = 0; t < threads_.size(); ++t) advance(static_cast<std::int32_t>(t));
+  }
+
+  struct Mark {
+    std::size_t nodes, events, saved, deferred;
+  };
+
+  Mark mark() const { return {nodes_.size(), events_.size(), saved_.size(), deferred_.size()}; }
+
+  void undo(const Mark& mark) {
+    while (saved_.size() > mark.saved) {
+      std::swap(threads_[static_cast<std::size_t>(saved_.back().first)], saved_.back().second);
+      spare_.push_back(std::move(saved_.back().second));
+      saved_.pop_back();
+    }
+    nodes_.resize(mark.nodes);
+    events_.resize(mark.events);
+    deferred_.resize(mark.deferred);
+  }
+
+  // Has every event that the value was computed from been decided?
+  bool are_decided(const Sources<W>& sources) const {
+    bool all = true;
+    (sources.direct | sources.picked).for_each([&](std::size_t source) {
+      all = all && events_[source].state != EventState::pending;
+    });
+    if (!all || sources.deferred == none) return all;
+    const DeferredSources<W>& parts = deferred_[at(sources.deferred)];
+    if (!parts.condition) return are_decided(parts.first) && are_decided(parts.second);
+    const std::optional<Value> choice = value(*parts.condition);
+    return choice && are_decided(*choice != 0 ? parts.first : parts.second);
+  }
+
+  // With choices made; all sources must be decided.
+  Sources<W> resolved(const Sources<W>& sources) const {
+    if (sources.deferred == none) return sources;
+    Sources<W> result = sources;
+    result.deferred = none;
+    const DeferredSources<W>& parts = deferred_[at(sources.deferred)];
+    const auto include = [&](const Sources<W>& part) {
+      const Sources<W> inner = resolved(part);
+      result.direct |= inner.direct;
+      result.picked |= inner.picked;
+    };
+    const bool both = !parts.condition;
+    const bool first = both || value(*parts.condition).value_or(1) != 0;
+    if (first) include(parts.first);
+    if (both || !first) include(parts.second);
+    return result;
+  }
+
+  Event<W>& event(EventId id) { return events_[id]; }
+  const Event<W>& event(EventId id) const { return events_[id]; }
+  std::size_t n_events() const { return events_.size(); }
+  const std::vector<ThreadState<W>>& threads() const { return threads_; }
+  const EventClass& class_of(const Event<W>& e) const { return program_.classes[static_cast<std::size_t>(e.event_class)]; }
+
+  // Fences and settled writes found since the last call, to be taken by the explorer in this order.
+  std::vector<EventId>& local_events() { return local_; }
+
+  // Fetches as far as known values allow.
+  void advance(std::int32_t thread) {
+    ThreadState<W>& state = threads_[static_cast<std::size_t>(thread)];
+    if (state.status != ThreadStatus::running || !can_continue(state)) return;
+    save(thread);
+    while (state.status == ThreadStatus::running && can_continue(state)) step(thread, state);
+  }
+
+  std::optional<Value> value(NodeId id) const {
+    const Node& node = nodes_[id];
+    switch (node.kind) {
+      case Node::Kind::constant: return node.value;
+      case Node::Kind::loaded: return loaded_value(node);
+      case Node::Kind::status: return status_value(events_[node.value]);
+      case Node::Kind::chosen: return chosen_value(events_[node.value]);
+      default: return operation_value(node);
+    }
+  }
+
+  Value final_register(std::int32_t thread, std::int32_t number) const {
+    const auto& content = threads_[static_cast<std::size_t>(thread)].registers[static_cast<std::size_t>(number)];
+    return value(content.node).value_or(0);
+  }
+
+  bool resolve_address(Event<W>& e) {
+    const std::optional<Value> found = value(e.address_node);
+    if (found) e.address = *found;
+    return found.has_value();
+  }
+
+  // Does the compare-exchange that reads `old_value` write? Unknown while the expected value is.
+  std::optional<bool> compare_succeeds(const Event<W>& read, Value old_value) const {
+    const std::optional<Value> expected = value(read.expected_node);
+    if (!expected) return std::nullopt;
+    return ((*expected ^ old_value) & low_bits(8u * read.size)) == 0;
+  }
+
+ private:
+  ThreadState<W> start(const Thread& code) {
+    ThreadState<W> state;
+    state.registers.resize(static_cast<std::size_t>(code.n_registers));
+    for (const auto& [number, initial] : code.initial_registers)
+      state.registers[static_cast<std::size_t>(number)].node = constant(initial);
+    return state;
+  }
+
+  void save(std::int32_t thread) {
+    ThreadState<W> copy;
+    if (!spare_.empty()) {
+      copy = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    copy = threads_[static_cast<std::size_t>(thread)];
+    saved_.emplace_back(thread, std::move(copy));
+  }
+
+  bool can_continue(const ThreadState<W>& state) const {
+    if (order_.in_order && !state.events.empty()) {
+      for (auto it = state.events.rbegin(); it != state.events.rend() && it - state.events.rbegin() < 2; ++it)
+        if (events_[*it].state == EventState::pending) return false;
+    }
+    if (!state.events.empty() && events_[state.events.back()].kind == EventKind::choice &&
+        events_[state.events.back()].state == EventState::pending)
+      return false;
+    const std::vector<Instruction>& code = code_of(state);
+    if (static_cast<std::size_t>(state.pc) >= code.size()) return true;
+    const Instruction& instruction = code[static_cast<std::size_t>(state.pc)];
+    switch (instruction.operation) {
+      case Operation::branch:
+      case Operation::assume:
+      case Operation::check:
+        return known(state, instruction.value);
+      default:
+        return true;
+    }
+  }
+
+  const std::vector<Instruction>& code_of(const ThreadState<W>& state) const {
+    return program_.threads[static_cast<std::size_t>(&state - threads_.data())].code;
+  }
+
+  // Known for commit-before: every source is decided, even if the value does not depend on it.
+  bool known(const ThreadState<W>& state, std::int32_t expression) const {
+    bool all = true;
+    for (const ExpressionStep& step : program_.expressions[static_cast<std::size_t>(expression)])
+      if (step.code == ExpressionCode::register_value) {
+        all = all && are_decided(state.registers[step.operand].sources);
+      }
+    return all;
+  }
+
+  void step(std::int32_t thread, ThreadState<W>& state) {
+    const std::vector<Instruction>& code = program_.threads[static_cast<std::size_t>(thread)].code;
+    if (static_cast<std::size_t>(state.pc) >= code.size()) {
+      state.status = ThreadStatus::finished;
+      return;
+    }
+    const std::int32_t pc = state.pc++;
+    const Instruction& instruction = code[static_cast<std::size_t>(pc)];
+    switch (instruction.operation) {
+      case Operation::assign: state.registers[at(instruction.destination)] = evaluate(state, instruction.value); break;
+      case Operation::load: fetch_load(thread, state, pc, instruction); break;
+      case Operation::store: fetch_store(thread, state, pc, instruction); break;
+      case Operation::store_conditional: fetch_conditional(thread, state, pc, instruction); break;
+      case Operation::read_modify_write:
+      case Operation::compare_exchange: fetch_update(thread, state, pc, instruction); break;
+      case Operation::fence: fetch_fence(thread, state, pc, instruction); break;
+      case Operation::jump: jump(state, pc, instruction.target); break;
+      case Operation::branch: branch(state, pc, instruction); break;
+      case Operation::assume:
+        merge(state.control, sources_of(state, instruction.value));
+        if (!truth(state, instruction.value)) state.status = ThreadStatus::blocked;
+        break;
+      case Operation::check:
+        if (!truth(state, instruction.value)) {
+          state.status = ThreadStatus::failed;
+          state.pc = pc;
+        }
+        break;
+      case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
+      case Operation::exit: state.status = ThreadStatus::finished; break;
+    }
+  }
+
+  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+
+  NodeId constant(Value value) {
+    if (value == 0) return 0;
+    nodes_.push_back({.kind = Node::Kind::constant, .value = value});
+    return static_cast<NodeId>(nodes_.size() - 1);
+  }
+
+  NodeId add(const Node& node) {
+    nodes_.push_back(node);
+    const NodeId id = static_cast<NodeId>(nodes_.size() - 1);
+    if (const std::optional<Value> known_value = value(id)) {
+      nodes_.pop_back();
+      return constant(*known_value);
+    }
+    return id;
+  }
+
+  RegisterContent<W> evaluate(const ThreadState<W>& state, std::int32_t expression) {
+    std::vector<RegisterContent<W>>& stack = stack_;
+    stack.clear();
+    for (const ExpressionStep& step : program_.expressions[at(expression)]) evaluate_step(state, step, stack);
+    return stack.back();
+  }
+
+  void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack) {
+    const auto pop = [&] {
+      RegisterContent<W> top = stack.back();
+      stack.pop_back();
+      return top;
+    };
+    switch (step.code) {
+      case ExpressionCode::constant: stack.push_back({constant(step.operand), {}}); break;
+      case ExpressionCode::register_value: stack.push_back(state.registers[step.operand]); break;
+      case ExpressionCode::unary: {
+        RegisterContent<W> operand = pop();
+        operand.node = add({.kind = Node::Kind::unary, .operation = step.operation, .width = step.width, .a = operand.node});
+        stack.push_back(operand);
+        break;
+      }
+      case ExpressionCode::binary: {
+        const RegisterContent<W> right = pop();
+        RegisterContent<W> left = pop();
+        left.node = add({.kind = Node::Kind::binary, .operation = step.operation, .width = step.width, .a = left.node, .b = right.node});
+        merge(left.sources, right.sources);
+        stack.push_back(left);
+        break;
+      }
+      case ExpressionCode::select: {
+        const RegisterContent<W> other = pop();
+        const RegisterContent<W> then = pop();
+        const RegisterContent<W> condition = pop();
+        stack.push_back(selected(condition, then, other));
+        break;
+      }
+    }
+  }
+
+  // Only the chosen alternative's sources flow on if the choice is known already.
+  RegisterContent<W> selected(const RegisterContent<W>& condition, const RegisterContent<W>& then,
+                              const RegisterContent<W>& other) {
+    RegisterContent<W> result;
+    const std::optional<Value> choice = value(condition.node);
+    if (choice) {
+      result = *choice != 0 ? then : other;
+    } else {
+      result.node = add({.kind = Node::Kind::select, .a = condition.node, .b = then.node, .c = other.node});
+      deferred_.push_back({condition.node, then.sources, other.sources});
+      result.sources.deferred = static_cast<std::int32_t>(deferred_.size() - 1);
+    }
+    merge(result.sources, as_picked(condition.sources));
+    return result;
+  }
+
+  Sources<W> as_picked(const Sources<W>& sources) const {
+    Sources<W> result;
+    const Sources<W> exact = resolved(sources);
+    result.picked = exact.direct | exact.picked;
+    return result;
+  }
+
+  void merge(Sources<W>& into, const Sources<W>& other) {
+    into.direct |= other.direct;
+    into.picked |= other.picked;
+    if (other.deferred == none) return;
+    if (into.deferred == none) {
+      into.deferred = other.deferred;
+      return;
+    }
+    Sources<W> first, second;
+    first.deferred = into.deferred;
+    second.deferred = other.deferred;
+    deferred_.push_back({std::nullopt, first, second});
+    into.deferred = static_cast<std::int32_t>(deferred_.size() - 1);
+  }
+
+  Sources<W> sources_of(const ThreadState<W>& state, std::int32_t expression) {
+    Sources<W> sources;
+    for (const ExpressionStep& step : program_.expressions[at(expression)])
+      if (step.code == ExpressionCode::register_value) merge(sources, state.registers[step.operand].sources);
+    return sources;
+  }
+
+  bool truth(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node) != 0; }
+
+  void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target) {
+    if (target <= pc && !go_round(state, pc)) {
+      state.status = ThreadStatus::cut;
+      return;
+    }
+    state.pc = target;
+  }
+
+  bool go_round(ThreadState<W>& state, std::int32_t pc) const {
+    for (auto& [where, count] : state.rounds)
+      if (where == pc) return ++count <= limits_.unroll;
+    state.rounds.emplace_back(pc, 1);
+    return 1 <= limits_.unroll;
+  }
+
+  void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    merge(state.control, sources_of(state, instruction.value));
+    if (truth(state, instruction.value)) jump(state, pc, instruction.target);
+  }
+
+  EventId create(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, EventKind kind, std::int32_t event_class) {
+    if (events_.size() >= FixedBits<W>::capacity) throw CapacityNeeded{};
+    const EventId id = static_cast<EventId>(events_.size());
+    Event<W>& e = events_.emplace_back();
+    e.thread = thread;
+    e.index = static_cast<std::int32_t>(state.events.size());
+    e.pc = pc;
+    e.kind = kind;
+    e.event_class = event_class;
+    e.control = state.control;
+    state.events.push_back(id);
+    return id;
+  }
+
+  EventId create_access(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction,
+                        EventKind kind, std::int32_t event_class, const RegisterContent<W>& address) {
+    const EventId id = create(thread, state, pc, kind, event_class);
+    Event<W>& e = events_[id];
+    e.size = instruction.size;
+    e.address_node = address.node;
+    e.address_sources = address.sources;
+    if (!order_.in_order) find_order(state, e);
+    return id;
+  }
+
+  // What fences and classes keep before the new access.
+  void find_order(const ThreadState<W>& state, Event<W>& e) const {
+    const EventClass& own = class_of(e);
+    std::uint8_t fenced = 0;  // pairs that some fence between orders
+    for (std::size_t i = state.events.size() - 1; i-- > 0;) {
+      const EventId id = state.events[i];
+      const Event<W>& earlier = events_[id];
+      const EventClass& other = class_of(earlier);
+      if (earlier.kind == EventKind::fence) {
+        fenced |= order_.fences_order_all && other.fence_pairs != 0 ? std::uint8_t{15} : other.fence_pairs;
+      } else if (earlier.kind != EventKind::choice) {
+        const bool ordered = (fenced & pair_of(earlier, e)) != 0 || other.before_later || own.after_earlier ||
+                             (other.strong_release && own.strong_acquire);
+        if (ordered) e.ordered_after.set(id);
+      }
+    }
+  }
+
+  static std::uint8_t pair_of(const Event<W>& first, const Event<W>& second) {
+    if (first.kind == EventKind::read) return second.kind == EventKind::read ? read_read : read_write;
+    return second.kind == EventKind::read ? write_read : write_write;
+  }
+
+  RegisterContent<W> loaded(EventId id, bool is_signed) {
+    RegisterContent<W> content;
+    content.node = add({.kind = Node::Kind::loaded, .width = static_cast<std::uint8_t>(8 * events_[id].size), .is_signed = is_signed, .value = id});
+    content.sources.direct.set(id);
+    return content;
+  }
+
+  void fetch_load(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const RegisterContent<W> address = evaluate(state, instruction.address);
+    const EventId id = create_access(thread, state, pc, instruction, EventKind::read, instruction.read_class, address);
+    if (instruction.is_exclusive) {
+      events_[id].role = Role::linked_load;
+      state.linked = id;
+    }
+    state.registers[at(instruction.destination)] = loaded(id, instruction.is_signed);
+  }
+
+  void fetch_store(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const RegisterContent<W> address = evaluate(state, instruction.address);
+    const RegisterContent<W> stored = evaluate(state, instruction.value);
+    const EventId id = create_access(thread, state, pc, instruction, EventKind::write, instruction.write_class, address);
+    events_[id].value_node = stored.node;
+    events_[id].data_sources = stored.sources;
+  }
+
+  void fetch_conditional(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const EventId linked = state.linked;
+    state.linked = no_event;
+    fetch_store(thread, state, pc, instruction);
+    const EventId id = state.events.back();
+    events_[id].role = Role::conditional_store;
+    events_[id].partner = linked;
+    RegisterContent<W> status;
+    status.node = add({.kind = Node::Kind::status, .value = id});
+    status.sources.direct.set(id);
+    state.registers[at(instruction.destination)] = status;
+  }
+
+  void fetch_update(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const bool compares = instruction.operation == Operation::compare_exchange;
+    const RegisterContent<W> address = evaluate(state, instruction.address);
+    const RegisterContent<W> operand = evaluate(state, instruction.value);
+    RegisterContent<W> expected;
+    if (compares) expected = evaluate(state, instruction.expected);
+    const EventId read = create_access(thread, state, pc, instruction, EventKind::read, instruction.read_class, address);
+    const RegisterContent<W> old_value = loaded(read, false);
+    const EventId write = create_access(thread, state, pc, instruction, EventKind::write, instruction.write_class, address);
+    Event<W>& first = events_[read];
+    Event<W>& second = events_[write];
+    first.role = Role::update_read;
+    first.partner = write;
+    first.failed_class = instruction.failed_class;
+    first.is_compare = compares;
+    first.is_weak = instruction.is_weak;
+    first.expected_node = expected.node;
+    second.role = Role::update_write;
+    second.partner = read;
+    second.is_compare = compares;
+    second.expected_node = expected.node;
+    set_update_value(second, instruction, old_value, operand, expected, compares);
+    if (compares) first.data_sources = expected.sources;
+    if (instruction.destination != none) state.registers[at(instruction.destination)] = old_value;
+    if (compares && instruction.success != none) set_success(state, instruction, write, old_value, expected);
+  }
+
+  void set_update_value(Event<W>& write, const Instruction& instruction, const RegisterContent<W>& old_value,
+                        const RegisterContent<W>& operand, const RegisterContent<W>& expected, bool compares) {
+    write.data_sources = operand.sources;
+    if (compares) {
+      write.value_node = operand.node;
+      merge(write.data_sources, as_picked(expected.sources));
+      merge(write.data_sources, as_picked(old_value.sources));
+      return;
+    }
+    const auto update = static_cast<UpdateOperator>(instruction.update);
+    if (update == UpdateOperator::exchange) {
+      write.value_node = operand.node;
+      return;
+    }
+    const auto width = static_cast<std::uint8_t>(8 * instruction.size);
+    write.value_node = add({.kind = Node::Kind::update, .operation = instruction.update, .width = width, .a = old_value.node, .b = operand.node});
+    merge(write.data_sources, old_value.sources);
+  }
+
+  void set_success(ThreadState<W>& state, const Instruction& instruction, EventId write,
+                   const RegisterContent<W>& old_value, const RegisterContent<W>& expected) {
+    RegisterContent<W> success;
+    success.node = add({.kind = Node::Kind::status, .is_signed = true, .value = write});
+    success.sources = old_value.sources;
+    merge(success.sources, expected.sources);
+    state.registers[at(instruction.success)] = success;
+  }
+
+  void fetch_fence(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const EventId id = create(thread, state, pc, EventKind::fence, instruction.read_class);
+    events_[id].state = EventState::committed;
+    local_.push_back(id);
+  }
+
+  void fetch_choice(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const EventId id = create(thread, state, pc, EventKind::choice, 0);
+    RegisterContent<W> chosen;
+    chosen.node = add({.kind = Node::Kind::chosen, .value = id});
+    chosen.sources.direct.set(id);
+    state.registers[at(instruction.destination)] = chosen;
+  }
+
+  std::optional<Value> loaded_value(const Node& node) const {
+    const Event<W>& e = events_[node.value];
+    if (e.state != EventState::committed) return std::nullopt;
+    return node.is_signed ? apply(UnaryOperator::sext, node.width, e.value) : e.value;
+  }
+
+  // 0 for success of a store-conditional; for a compare-exchange (is_signed) 1 means success.
+  std::optional<Value> status_value(const Event<W>& e) const {
+    if (e.role == Role::update_write) return compare_status(e);
+    if (e.state == EventState::pending) return std::nullopt;
+    return e.state == EventState::failed ? 1 : 0;
+  }
+
+  std::optional<Value> compare_status(const Event<W>& write) const {
+    if (write.state == EventState::absent) return 0;
+    const Event<W>& read = events_[write.partner];
+    if (read.state != EventState::committed) return std::nullopt;
+    const std::optional<bool> succeeds = compare_succeeds(read, read.value);
+    if (!succeeds) return std::nullopt;
+    return *succeeds ? 1 : 0;
+  }
+
+  static std::optional<Value> chosen_value(const Event<W>& e) {
+    if (e.state != EventState::committed) return std::nullopt;
+    return e.value;
+  }
+
+  std::optional<Value> operation_value(const Node& node) const {
+    const std::optional<Value> a = value(node.a);
+    if (!a) return std::nullopt;
+    if (node.kind == Node::Kind::select) return value(*a != 0 ? node.b : node.c);
+    if (node.kind == Node::Kind::unary) return apply(static_cast<UnaryOperator>(node.operation), node.width, *a);
+    const std::optional<Value> b = value(node.b);
+    if (!b) return std::nullopt;
+    if (node.kind == Node::Kind::update) return apply(static_cast<UpdateOperator>(node.operation), node.width, *a, *b);
+    return apply(static_cast<BinaryOperator>(node.operation), node.width, *a, *b);
+  }
+
+  const Program& program_;
+  const CommitOrder& order_;
+  const Limits& limits_;
+  std::vector<Node> nodes_;
+  std::vector<Event<W>> events_;
+  std::vector<ThreadState<W>> threads_;
+  std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;
+  std::vector<ThreadState<W>> spare_;
+  std::vector<RegisterContent<W>> stack_;
+  std::vector<DeferredSources<W>> deferred_;
+  std::vector<EventId> local_;
+};
+
+}  // namespace dekker::rsmc

@@ -1,0 +1,1 @@
+"""Relaxed stateless model checking: every trace that the model allows, exactly once, on the native core."""

@@ -1,0 +1,236 @@
+"""A program as the numbers that the explorer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dekker.cat.relational import RelationalProgram
+from dekker.engines.rsmc.orders import CommitOrder
+from dekker.errors import UnsupportedError
+from dekker.execution import BASE_SETS, INITIAL_THREAD, Event
+from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.fences import FENCES
+from dekker.ir.instructions import (
+    Assert,
+    Assign,
+    Assume,
+    Branch,
+    Choose,
+    CompareExchange,
+    Exit,
+    Fence,
+    Instruction,
+    Jump,
+    Load,
+    Order,
+    Return,
+    Rmw,
+    Store,
+    StoreConditional,
+)
+from dekker.ir.layout import Layout
+from dekker.ir.program import Function, Program
+from dekker.ir.property import Observable, RegisterValue
+from dekker.source import Span
+
+NONE = -1
+OPERATIONS = {
+    Assign: 0,
+    Load: 1,
+    Store: 2,
+    StoreConditional: 3,
+    Rmw: 4,
+    CompareExchange: 5,
+    Fence: 6,
+    Jump: 7,
+    Branch: 8,
+    Assume: 9,
+    Assert: 10,
+    Choose: 11,
+    Exit: 12,
+}
+CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
+UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
+BINARY_CODES = {name: code for code, name in enumerate(BINARY_OPERATORS)}
+UPDATE_CODES = {name: code for code, name in enumerate(RMW_OPERATORS)}
+PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
+
+FIELDS = (
+    "operation destination success address value expected size update flags target read_class write_class "
+    "failed_class low high"
+).split()
+SIGNED, EXCLUSIVE, WEAK = 1, 2, 4
+
+EventClass = tuple[list[int], int, int]
+
+
+@dataclass
+class Encoder:
+    """Collects the expressions and event classes of all threads; equal ones are shared."""
+
+    layout: Layout
+    model: RelationalProgram
+    order: CommitOrder
+    expressions: list[list[int]] = field(default_factory=list)
+    classes: list[EventClass] = field(default_factory=list)
+    _known_expressions: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _known_classes: dict[Event, int] = field(default_factory=dict)
+    registers: dict[str, int] = field(default_factory=dict)
+
+    def thread(
+        self, program: Program, number: int, observed: Sequence[str]
+    ) -> tuple[list[int], int, list[tuple[int, int]]]:
+        """Code, number of registers and initial registers; `registers` then holds the thread's numbering."""
+        start = program.threads[number]
+        function = program.function_by_name[start.function]
+        self.registers = {}
+        self._known_expressions = {}
+        initial = [
+            (self.register(name), value.value if isinstance(value, Const) else self.layout.resolve(value))
+            for name, value in start.registers
+        ]
+        code: list[int] = []
+        for index, instruction in enumerate(function.body):
+            code += self._instruction(instruction, function, function.span(index))
+        for name in observed:
+            self.register(name)
+        return code, len(self.registers), initial
+
+    def register(self, name: str) -> int:
+        return self.registers.setdefault(name, len(self.registers))
+
+    def event_class(self, event: Event) -> int:
+        number = self._known_classes.get(event)
+        if number is None:
+            content = self._class_of(event)
+            if content not in self.classes:
+                self.classes.append(content)
+            number = self._known_classes[event] = self.classes.index(content)
+        return number
+
+    def _class_of(self, event: Event) -> EventClass:
+        sets = [i for i, item in enumerate(self.model.inputs) if item.kind == "set" and BASE_SETS[item.name](event)]
+        orders = FENCES[event.fence].orders if event.kind == "F" else ()
+        local = self.order.local(event)
+        flags = (local.before_later, local.after_earlier, local.strong_release, local.strong_acquire)
+        return sets, sum(PAIR_BITS[pair] for pair in orders), sum(1 << i for i, flag in enumerate(flags) if flag)
+
+    def access(self, kind: str, order: Order, *tags: str) -> int:
+        return self.event_class(Event(kind, 0, 0, order=order, tags=frozenset(tags)))
+
+    def initial_class(self) -> int:
+        return self.event_class(Event("W", INITIAL_THREAD, 0))
+
+    def expression(self, expression: Expr) -> int:
+        code = tuple(self._postfix(expression))
+        number = self._known_expressions.get(code)
+        if number is None:
+            number = self._known_expressions[code] = len(self.expressions)
+            self.expressions.append(list(code))
+        return number
+
+    def _postfix(self, expression: Expr) -> list[int]:
+        match expression:
+            case Const(value):
+                return [CONSTANT, 0, 0, value]
+            case Reg(name):
+                return [REGISTER, 0, 0, self.register(name)]
+            case Address():
+                return [CONSTANT, 0, 0, self.layout.resolve(expression)]
+            case Unary(op, width, operand):
+                return [*self._postfix(operand), UNARY, UNARY_CODES[op], width, 0]
+            case Binary(op, width, left, right):
+                return [*self._postfix(left), *self._postfix(right), BINARY, BINARY_CODES[op], width, 0]
+            case Select(condition, then, other):
+                parts = (self._postfix(part) for part in (condition, then, other))
+                return [*sum(parts, []), SELECT, 0, 0, 0]
+
+    def _instruction(self, instruction: Instruction, function: Function, span: Span | None) -> list[int]:
+        fields = dict.fromkeys(FIELDS, 0)
+        for name in ("destination", "success", "address", "value", "expected"):
+            fields[name] = NONE
+        fields.update(self._fields(instruction, function, span))
+        return list(fields.values())
+
+    def _fields(self, instruction: Instruction, function: Function, span: Span | None) -> dict[str, int]:
+        operation = OPERATIONS.get(type(instruction), NONE)
+        match instruction:
+            case Assign(dst, value):
+                found = {"destination": self.register(dst), "value": self.expression(value)}
+            case Load(dst, address, size, order, signed, exclusive):
+                tags = ("X",) if exclusive else ()
+                flags = SIGNED * signed + EXCLUSIVE * exclusive
+                found = self._access(address, size) | {
+                    "destination": self.register(dst),
+                    "read_class": self.access("R", order, *tags),
+                    "flags": flags,
+                }
+            case Store(address, value, size, order):
+                found = self._access(address, size) | {
+                    "value": self.expression(value),
+                    "write_class": self.access("W", order),
+                }
+            case StoreConditional(status, address, value, size, order):
+                found = self._access(address, size) | {
+                    "destination": self.register(status),
+                    "value": self.expression(value),
+                    "write_class": self.access("W", order, "X", "RMW"),
+                }
+            case Rmw(dst, op, address, operand, size, order):
+                tags = ("AMO", "RMW") if dst is not None else ("AMO", "RMW", "NORET")
+                found = self._access(address, size) | {
+                    "destination": NONE if dst is None else self.register(dst),
+                    "value": self.expression(operand),
+                    "update": UPDATE_CODES[op],
+                    "read_class": self.access("R", order, *tags),
+                    "write_class": self.access("W", order, *tags),
+                }
+                found["failed_class"] = found["read_class"]
+            case CompareExchange():
+                found = self._compare_exchange(instruction)
+            case Fence(kind):
+                found = {"read_class": self.event_class(Event("F", 0, 0, fence=FENCES[kind].name))}
+            case Jump(target):
+                found = {"target": function.labels[target]}
+            case Branch(condition, target):
+                found = {"value": self.expression(condition), "target": function.labels[target]}
+            case Assume(condition) | Assert(condition, _):
+                found = {"value": self.expression(condition)}
+            case Choose(dst, low, high):
+                found = {"destination": self.register(dst), "low": low, "high": high}
+            case Exit(False) | Return(None):
+                operation, found = OPERATIONS[Exit], {}
+            case _:
+                raise UnsupportedError(
+                    f"the rsmc engine does not handle the instruction '{type(instruction).__name__}'", span
+                )
+        return {"operation": operation, **found}
+
+    def _access(self, address: Expr, size: int) -> dict[str, int]:
+        return {"address": self.expression(address), "size": size}
+
+    def _compare_exchange(self, instruction: CompareExchange) -> dict[str, int]:
+        order = instruction.order
+        return self._access(instruction.address, instruction.size) | {
+            "destination": self.register(instruction.dst),
+            "success": NONE if instruction.success is None else self.register(instruction.success),
+            "value": self.expression(instruction.desired),
+            "expected": self.expression(instruction.expected),
+            "flags": WEAK * instruction.weak,
+            "read_class": self.access("R", order, "AMO", "RMW"),
+            "write_class": self.access("W", order, "AMO", "RMW"),
+            "failed_class": self.access("R", instruction.failure_order, "AMO"),
+        }
+
+
+def encode_observables(
+    observed: tuple[Observable, ...], registers: list[dict[str, int]], layout: Layout
+) -> list[tuple[int, int, int, int]]:
+    return [
+        (item.thread, registers[item.thread][item.register], 0, 0)
+        if isinstance(item, RegisterValue)
+        else (NONE, 0, (layout.starts[item.symbol] + item.offset) & mask(64), item.size)
+        for item in observed
+    ]

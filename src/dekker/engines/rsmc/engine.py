@@ -1,0 +1,145 @@
+"""Runs the native explorer on a task and counts what it found."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dekker.cat.relational import RelationalProgram, with_derived_from_read
+from dekker.engines.rsmc.encoding import Encoder, encode_observables
+from dekker.engines.rsmc.orders import CommitOrder, commit_order
+from dekker.errors import UnsupportedError
+from dekker.ir.arithmetic import mask
+from dekker.ir.conditions import Values, formula_holds
+from dekker.ir.expressions import Address
+from dekker.ir.instructions import CompareExchange, Load, StoreConditional
+from dekker.ir.layout import Layout, layout
+from dekker.ir.program import Program
+from dekker.ir.property import Observable, RegisterValue, observables
+from dekker.native import Exploration, NativeProgram, explore
+from dekker.result import Result, Violation
+from dekker.task import Task
+
+NAME = "rsmc"
+
+
+def run(task: Task) -> Result:
+    """Every trace that the model allows, exactly once."""
+    order = commit_order(task.model)
+    _refuse_unknown_orders(task)
+    places = layout(task.program)
+    observed = _observed(task.program)
+    native = _encode(task, places, order, observed)
+    flags = (order.in_order, order.fences_order_all, order.same_location_reads, order.forwarding)
+    exploration = explore(native, _explored_program(task.model.program, order), flags, task.limits)
+    if exploration.mixed_sizes is not None:
+        thread, pc = exploration.mixed_sizes
+        function = task.program.function_by_name[task.program.threads[thread].function]
+        raise UnsupportedError(
+            "accesses of different sizes overlap",
+            function.span(pc),
+            "axiomatic models here relate accesses of equal size and address only",
+        )
+    return _result(task, places, observed, exploration)
+
+
+@lru_cache(maxsize=64)
+def _explored_program(program: RelationalProgram, order: CommitOrder) -> RelationalProgram:
+    """Where stores forward, from-read is computed from reads-from and coherence instead of being an input."""
+    return with_derived_from_read(program) if order.forwarding else program
+
+
+def _refuse_unknown_orders(task: Task) -> None:
+    """Under RMO an update is a fence only if it succeeds, which the commit order cannot know in advance."""
+    unknown = task.model.uses & {"RMW", "FW"}
+    if unknown:
+        name = min(unknown)
+        raise UnsupportedError(f"the rsmc engine cannot run a model that uses '{name}'", hint="use --engine axiomatic")
+    if task.model.name != "rmo":
+        return
+    for function in task.program.functions:
+        for index, instruction in enumerate(function.body):
+            conditional = isinstance(instruction, CompareExchange | StoreConditional)
+            if conditional or (isinstance(instruction, Load) and instruction.exclusive):
+                raise UnsupportedError(
+                    "the rsmc engine does not handle conditional updates under rmo",
+                    function.span(index),
+                    "use --engine axiomatic",
+                )
+
+
+def _observed(program: Program) -> tuple[Observable, ...]:
+    """What the property shows or asks for."""
+    wanted: dict[Observable, None] = dict.fromkeys(program.property.observed)
+    if program.property.condition is not None:
+        wanted.update(dict.fromkeys(observables(program.property.condition.formula)))
+    if program.property.filter is not None:
+        wanted.update(dict.fromkeys(observables(program.property.filter)))
+    return tuple(wanted)
+
+
+def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Observable, ...]) -> NativeProgram:
+    program = task.program
+    encoder = Encoder(places, _explored_program(task.model.program, order), order)
+    threads, registers = [], []
+    for number in range(len(program.threads)):
+        wanted = [item.register for item in observed if isinstance(item, RegisterValue) and item.thread == number]
+        threads.append(encoder.thread(program, number, wanted))
+        registers.append(encoder.registers)
+    initial_class = encoder.initial_class()
+    return NativeProgram(
+        threads,
+        encoder.expressions,
+        encoder.classes,
+        initial_class,
+        _initial_bytes(program, places),
+        [(places.starts[item.name], max(1, item.size)) for item in program.objects],
+        encode_observables(observed, registers, places),
+    )
+
+
+def _initial_bytes(program: Program, places: Layout) -> list[tuple[int, int]]:
+    found = []
+    for item in program.objects:
+        start = places.starts[item.name]
+        for cell in item.cells:
+            value = places.resolve(cell.value) if isinstance(cell.value, Address) else cell.value
+            found += [(start + cell.offset + i, value >> 8 * i & 0xFF) for i in range(cell.size)]
+    return [(address, byte) for address, byte in found if byte]
+
+
+def _result(
+    task: Task, places: Layout, observed: tuple[Observable, ...], exploration: Exploration
+) -> Result:
+    prop = task.program.property
+    statistics = exploration.statistics
+    result = Result(
+        flags=dict(exploration.flags),
+        blocked=statistics["blocked"] + statistics["abandoned"],
+        cut=statistics["cut"],
+        stopped_by=exploration.stopped_by or None,
+    )
+    for state, count in exploration.states:
+        values: Values = {
+            item: value & mask(item.width) if isinstance(item, RegisterValue) else value
+            for item, value in zip(observed, state, strict=True)
+        }
+        if prop.filter is not None and not formula_holds(prop.filter, values, places):
+            continue
+        shown = tuple(values[item] for item in prop.observed)
+        result.states[shown] = result.states.get(shown, 0) + count
+        if prop.condition is None or formula_holds(prop.condition.formula, values, places):
+            result.satisfying += count
+        else:
+            result.violating += count
+    for kind, thread, pc, address in exploration.violations:
+        result.violations[_violation(task.program, kind, thread, pc, address)] = None
+    return result
+
+
+def _violation(program: Program, kind: str, thread: int, pc: int, address: int) -> Violation:
+    function = program.function_by_name[program.threads[thread].function]
+    if kind == "assertion":
+        message = getattr(function.body[pc], "message", "assertion")
+    else:
+        message = f"access to address {address:#x}, which lies in no object"
+    return Violation(kind, message, function.span(pc))

@@ -1,0 +1,88 @@
+"""Commit-before orders: in which order the explorer may commit the events of a program, per model.
+
+In-order models (po ∪ rf is acyclic in every allowed execution) commit in program order. The others commit as soon as
+dependencies, program order per location, and what the model keeps in order within a thread whatever is read allow it. A
+model for which no such order is known is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dekker.cat.model import Model
+from dekker.errors import UnsupportedError
+from dekker.execution import Event
+from dekker.ir.instructions import Order
+
+ACQUIRES = frozenset((Order.ACQUIRE, Order.ACQ_REL, Order.SEQ_CST))
+RELEASES = frozenset((Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST))
+
+
+@dataclass(frozen=True)
+class LocalOrder:
+    """What the class of an event says about its order within the thread."""
+
+    before_later: bool = False
+    after_earlier: bool = False
+    strong_release: bool = False
+    strong_acquire: bool = False
+
+
+UNORDERED = LocalOrder()
+
+
+@dataclass(frozen=True)
+class CommitOrder:
+    """`fences_order_all`: a fence that orders anything is taken to order everything around it. `forwarding`: a load may
+    take the value of an own store before that store is committed, because the model orders neither the store's earlier
+    accesses of the location before such a load, nor the store itself."""
+
+    in_order: bool
+    fences_order_all: bool = False
+    same_location_reads: bool = True
+    forwarding: bool = False
+    local: Callable[[Event], LocalOrder] = lambda event: UNORDERED
+
+
+def _aarch64(event: Event) -> LocalOrder:
+    acquires = event.kind == "R" and (event.order in ACQUIRES or event.order is Order.ACQUIRE_PC)
+    strong_acquire = event.kind == "R" and event.order in ACQUIRES
+    release = event.kind == "W" and event.order in RELEASES
+    full_update = release and "AMO" in event.tags and event.order in ACQUIRES
+    return LocalOrder(acquires or full_update, release, release, strong_acquire)
+
+
+def _riscv(event: Event) -> LocalOrder:
+    strong = bool(event.tags & {"AMO", "X"})
+    acquires, releases = event.order in ACQUIRES, event.order in RELEASES
+    return LocalOrder(acquires, releases, strong and (acquires or releases), strong and (acquires or releases))
+
+
+def _full_updates(event: Event) -> LocalOrder:
+    return LocalOrder("RMW" in event.tags, "RMW" in event.tags)
+
+
+IN_ORDER = CommitOrder(in_order=True)
+
+COMMIT_ORDERS: dict[str, CommitOrder] = {
+    "sc": IN_ORDER,
+    "tso": IN_ORDER,
+    "pso": IN_ORDER,
+    "rc11": IN_ORDER,
+    "power": CommitOrder(in_order=False, fences_order_all=True),
+    "armv7": CommitOrder(in_order=False, forwarding=True),
+    "aarch64": CommitOrder(in_order=False, forwarding=True, local=_aarch64),
+    "riscv": CommitOrder(in_order=False, forwarding=True, local=_riscv),
+    "rmo": CommitOrder(in_order=False, forwarding=True, same_location_reads=False, local=_full_updates),
+}
+
+
+def commit_order(model: Model) -> CommitOrder:
+    found = COMMIT_ORDERS.get(model.name)
+    if found is None:
+        raise UnsupportedError(
+            f"no commit-before order is known for the model '{model.name}', so the rsmc engine cannot run it",
+            hint="use --engine axiomatic",
+        )
+    return found
