@@ -31,7 +31,7 @@ def main() -> None:
 
 def _executions() -> list[Execution]:
     found: list[Execution] = []
-    for file in find_tests([str(OWN_CORPUS / "generated")]):
+    for file in (test.path for test in find_tests([str(OWN_CORPUS / "generated")])):
         program = parse_litmus(Source(file, Path(file).read_text(encoding="utf-8")))
         tasks = accepted_executions(Task(program, load_model("armv7")))
         found += [accepted.execution() for accepted in islice(tasks, EXECUTIONS_PER_TEST)]

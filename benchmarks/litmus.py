@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 def main(folders: Iterable[str]) -> None:
     for folder in folders:
-        _measure(folder, find_tests([folder]))
+        _measure(folder, [test.path for test in find_tests([folder])])
 
 
 def _measure(folder: str, files: list[str]) -> None:

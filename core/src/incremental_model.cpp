@@ -1,46 +1,34 @@
 #include "dekker/incremental_model.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "dekker/evaluator.hpp"
 #include "dekker/text.hpp"
+#include "incremental/graph.hpp"
+#include "incremental/plan.hpp"
+#include "incremental/propagation.hpp"
 
 namespace dekker {
 
-ExecutionInputs::ExecutionInputs(const std::vector<Input>& inputs, std::size_t words_per_row)
-    : words_(words_per_row), used_(inputs.size(), 0) {
-  std::size_t set_words = 0;
-  for (const Input& input : inputs) {
-    std::size_t& end = input.kind == Kind::set ? set_words : border_words_;
-    places_.push_back(end);
-    end += input.kind == Kind::set ? words_ : 2 * words_;
-  }
-  borders_.resize(border_words_ * capacity());
-  sets_.resize(set_words);
+namespace {
+
+constexpr std::size_t most_words = 16;
+
+// The numbers of words for which there is code.
+std::size_t words_supported(std::size_t words_per_row) {
+  if (words_per_row == 0 || words_per_row > most_words)
+    throw std::invalid_argument(text("rows of ", words_per_row, " words; 1 to ", most_words, " are possible"));
+  return std::bit_ceil(words_per_row);
 }
 
-void ExecutionInputs::push_event() {
-  if (n_events_ == capacity()) throw CapacityExceeded(text("more than ", capacity(), " events"));
-  const std::size_t newest = n_events_++;
-  std::fill_n(borders_.data() + newest * border_words_, border_words_, Word{0});
-  for (std::size_t i = newest / word_bits; i < sets_.size(); i += words_) sets_[i] &= ~bit(newest);
-}
-
-class IncrementalModel::Core {
- public:
-  virtual ~Core() = default;
-  virtual bool is_allowed(Word skipped) = 0;
-  virtual Word raised_flags() = 0;
-  virtual void pop_to(std::size_t n_events) = 0;
-};
-
-// Evaluates everything each time.
-class IncrementalModel::Reference : public IncrementalModel::Core {
+// Evaluates everything anew.
+class Reference {
  public:
   Reference(const ModelProgram& program, const ExecutionInputs& inputs)
       : inputs_(inputs), model_(program), evaluator_(model_) {}
 
-  bool is_allowed(Word skipped) override {
+  bool is_allowed(Word skipped) {
     load();
     if (skipped == 0) return evaluator_.is_allowed();
     const std::vector<bool>& results = evaluator_.check_all();
@@ -49,7 +37,7 @@ class IncrementalModel::Reference : public IncrementalModel::Core {
     return true;
   }
 
-  Word raised_flags() override {
+  Word raised_flags() {
     load();
     const std::vector<bool>& results = evaluator_.check_all();
     Word raised = 0;
@@ -58,18 +46,15 @@ class IncrementalModel::Reference : public IncrementalModel::Core {
     return raised;
   }
 
-  void pop_to(std::size_t) override {}
-
  private:
   void load() {
-    const std::size_t n_events = inputs_.n_events();
-    evaluator_.reset(n_events);
+    evaluator_.reset(inputs_.n_events());
     for (std::size_t i = 0; i < model_.inputs().size(); ++i)
-      for (std::size_t event = 0; event < n_events; ++event) load(i, event);
+      for (std::size_t event = 0; event < inputs_.n_events(); ++event) load(i, event);
   }
 
   void load(std::size_t input, std::size_t event) {
-    const std::size_t words = inputs_.words_per_row();
+    const std::size_t words = inputs_.stride();
     if (model_.inputs()[input].kind == Kind::set) {
       if (test_bit({inputs_.members(input), words}, event)) evaluator_.input_set(input).insert(event);
       return;
@@ -85,12 +70,166 @@ class IncrementalModel::Reference : public IncrementalModel::Core {
   Evaluator evaluator_;
 };
 
-IncrementalModel::IncrementalModel(const ModelProgram& program, std::size_t words_per_row)
-    : inputs_(std::make_unique<ExecutionInputs>(program.inputs, words_per_row)),
-      core_(std::make_unique<Reference>(program, *inputs_)) {
+}  // namespace
+
+ExecutionInputs::ExecutionInputs(const std::vector<Input>& inputs, std::size_t words_per_row)
+    : words_(words_per_row), stride_(words_supported(words_per_row)), used_(inputs.size(), 0) {
+  std::size_t set_words = 0;
+  for (const Input& input : inputs) {
+    std::size_t& end = input.kind == Kind::set ? set_words : border_words_;
+    places_.push_back(end);
+    end += input.kind == Kind::set ? stride_ : 2 * stride_;
+  }
+  borders_.resize(border_words_ * capacity());
+  sets_.resize(set_words);
+}
+
+void ExecutionInputs::push_event() {
+  if (n_events_ == capacity()) throw CapacityExceeded(text("more than ", capacity(), " events"));
+  const std::size_t newest = n_events_++;
+  std::fill_n(borders_.data() + newest * border_words_, border_words_, Word{0});
+  for (std::size_t i = newest / word_bits; i < sets_.size(); i += stride_) sets_[i] &= ~bit(newest);
+}
+
+class IncrementalModel::Core {
+ public:
+  virtual ~Core() = default;
+  virtual bool is_allowed(Word skipped) = 0;
+  virtual Word raised_flags() = 0;
+  virtual void pop_to(std::size_t n_events) = 0;
+};
+
+// Begins with the plan that assumes nothing. After some events, most of what has been empty so far will stay so, and a
+// plan that relies on it takes over until that turns out to be wrong.
+template <std::size_t W>
+class IncrementalModel::Engine final : public IncrementalModel::Core {
+ public:
+  Engine(const ModelProgram& program, incremental::Graph graph, ExecutionInputs& inputs, std::size_t n_trials)
+      : program_(program), graph_(std::move(graph)), inputs_(inputs), n_trials_(n_trials),
+        seen_(graph_.nodes.size(), false), known_(inputs.capacity() + 1, 0), propagation_(inputs),
+        general_(incremental::make_plan(graph_, std::vector<bool>(graph_.nodes.size(), true))) {
+    for (std::size_t i = 0; i < graph_.checks.size(); ++i) {
+      if (graph_.checks[i].is_flag) continue;
+      required_ |= bit(i);
+      if (!graph_.checks[i].negated) known_[0] |= bit(i);
+    }
+    generalise();
+  }
+
+  bool is_allowed(Word skipped) override {
+    choose_plan();
+    const std::size_t n_events = inputs_.n_events();
+    while (propagation_.n_events() < n_events) {
+      if (plan_->needs_evaluator) return reference().is_allowed(skipped);
+      if (!add_event(n_events, skipped)) return false;
+    }
+    if (plan_->needs_evaluator) return reference().is_allowed(skipped);
+    const Word open = required_ & ~(skipped | known_[n_events]);
+    return open == 0 || decide(open);
+  }
+
+  Word raised_flags() override {
+    if (!is_allowed(0) || plan_->needs_evaluator) return reference().raised_flags();
+    Word raised = plan_->raised;
+    for (const std::size_t i : plan_->flags)
+      if (propagation_.holds(plan_->checks[i])) raised |= bit(i);
+    return raised;
+  }
+
+  void pop_to(std::size_t n_events) override { propagation_.undo_to(n_events); }
+
+ private:
+  void choose_plan() {
+    if (plan_ == &general_) {
+      if (n_added_ >= n_trials_) specialise();
+    } else if (inputs_.take_first_use()) {
+      generalise();
+    }
+  }
+
+  void generalise() { adopt(general_); }
+
+  void specialise() {
+    inputs_.take_first_use();
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) seen_[graph_.inputs[i]] = inputs_.was_used(i);
+    special_ = incremental::make_plan(graph_, seen_);
+    adopt(*special_);
+  }
+
+  void adopt(const incremental::Plan& plan) {
+    plan_ = &plan;
+    n_added_ = 0;
+    watchable_.clear();
+    if (plan.needs_evaluator) return;
+    for (incremental::PlanSlot slot = 0; slot < plan.n_slots; ++slot)
+      if (incremental::is_worth_watching(graph_.nodes[plan.nodes[slot]])) watchable_.push_back(slot);
+    propagation_.adopt(plan);
+  }
+
+  // Returns false if the execution is not allowed. May start again with another plan.
+  bool add_event(std::size_t n_events, Word skipped) {
+    using incremental::Outcome;
+    const std::size_t event = propagation_.n_events();
+    Word known = known_[event];
+    const Outcome outcome = propagation_.add_event(event + 1 == n_events, skipped, known);
+    ++n_added_;
+    known_[event + 1] = known;
+    if (plan_ == &general_) note_seen();
+    if (outcome != Outcome::surprise) return outcome == Outcome::holds;
+    seen_[propagation_.surprising_node()] = true;
+    generalise();
+    return true;
+  }
+
+  void note_seen() {
+    for (const incremental::PlanSlot slot : watchable_) {
+      const incremental::NodeId node = plan_->nodes[slot];
+      if (propagation_.has_changed(slot, graph_.nodes[node].kind)) seen_[node] = true;
+    }
+  }
+
+  bool decide(Word open) {
+    if ((open & plan_->refuted) != 0 || !reference().is_allowed(~open)) return false;
+    known_[inputs_.n_events()] |= open;
+    return true;
+  }
+
+  Reference& reference() {
+    if (!reference_) reference_.emplace(program_, inputs_);
+    return *reference_;
+  }
+
+  ModelProgram program_;
+  incremental::Graph graph_;
+  ExecutionInputs& inputs_;
+  std::size_t n_trials_;
+  Word required_ = 0;
+  std::vector<bool> seen_;   // nodes that were other than empty at some time
+  std::vector<Word> known_;  // checks that hold, by number of events
+  incremental::Propagation<W> propagation_;
+  incremental::Plan general_;
+  std::optional<incremental::Plan> special_;
+  const incremental::Plan* plan_ = nullptr;
+  std::vector<incremental::PlanSlot> watchable_;
+  std::size_t n_added_ = 0;  // since the plan was made
+  std::optional<Reference> reference_;
+};
+
+IncrementalModel::IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials) {
   if (program.checks.size() > word_bits)
     throw std::invalid_argument(text("the model has ", program.checks.size(), " checks; at most 64 are possible"));
-  for (const Input& input : program.inputs) names_.push_back(input.name);
+  validate(program);
+  inputs_ = std::make_unique<ExecutionInputs>(program.inputs, words_per_row);
+  incremental::Graph graph = incremental::make_graph(program);
+  const std::vector<bool> needed = incremental::needed_nodes(graph);
+  for (const Input& input : program.inputs) names_.push_back(needed[input.slot] ? input.name : std::string());
+  switch (inputs_->stride()) {
+    case 1: core_ = std::make_unique<Engine<1>>(program, std::move(graph), *inputs_, n_trials); break;
+    case 2: core_ = std::make_unique<Engine<2>>(program, std::move(graph), *inputs_, n_trials); break;
+    case 4: core_ = std::make_unique<Engine<4>>(program, std::move(graph), *inputs_, n_trials); break;
+    case 8: core_ = std::make_unique<Engine<8>>(program, std::move(graph), *inputs_, n_trials); break;
+    default: core_ = std::make_unique<Engine<16>>(program, std::move(graph), *inputs_, n_trials);
+  }
 }
 
 IncrementalModel::IncrementalModel(IncrementalModel&&) noexcept = default;
@@ -99,7 +238,7 @@ IncrementalModel::~IncrementalModel() = default;
 
 std::size_t IncrementalModel::input_index(std::string_view name) const {
   const auto found = std::ranges::find(names_, name);
-  return found == names_.end() ? npos : static_cast<std::size_t>(found - names_.begin());
+  return found == names_.end() || name.empty() ? npos : static_cast<std::size_t>(found - names_.begin());
 }
 
 bool IncrementalModel::is_allowed(Word skipped) { return core_->is_allowed(skipped); }

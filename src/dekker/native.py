@@ -7,7 +7,6 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -48,9 +47,7 @@ class NativeModel:
             raise ValueError(f"no value for the input {missing}; given are {', '.join(inputs) or 'none'}") from None
 
 
-ModelArguments = tuple[
-    tuple[str, ...], list[tuple[int, str, str]], list[int], list[tuple[str, int, bool, bool]]
-]
+ModelArguments = tuple[tuple[str, ...], list[tuple[int, str, str]], list[int], list[tuple[str, int, bool, bool]]]
 
 
 def _model_arguments(program: RelationalProgram) -> ModelArguments:
@@ -114,9 +111,7 @@ def explore(
     )
     if "mixed_sizes" in found:
         return Exploration({}, [], {}, [], "", found["mixed_sizes"])
-    return Exploration(
-        found["statistics"], found["states"], found["flags"], found["violations"], found["stopped_by"]
-    )
+    return Exploration(found["statistics"], found["states"], found["flags"], found["violations"], found["stopped_by"])
 
 
 def _encoded(steps: Sequence[Step]) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""`Result`: what an engine found, what it covered, and which limits it met. Results of parts merge into one."""
+"""`Result`: what an engine found, what it covered, and which limits it met."""
 
 from __future__ import annotations
 
@@ -47,20 +47,6 @@ class Result:
     @property
     def complete_executions(self) -> int:
         return self.satisfying + self.violating
-
-    def merge(self, other: Result) -> None:
-        self.satisfying += other.satisfying
-        self.violating += other.violating
-        for state, count in other.states.items():
-            self.states[state] = self.states.get(state, 0) + count
-        for flag, count in other.flags.items():
-            self.flags[flag] = self.flags.get(flag, 0) + count
-        self.violations.update(other.violations)
-        self.blocked += other.blocked
-        self.cut += other.cut
-        self.self_justifying += other.self_justifying
-        self.candidates += other.candidates
-        self.stopped_by = self.stopped_by or other.stopped_by
 
     def observation(self) -> str:
         """How often the formula of the condition was seen to hold."""

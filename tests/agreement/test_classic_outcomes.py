@@ -1,8 +1,8 @@
 """What SC, TSO, PSO and RMO say about the classic tests, by their definitions: oracle and operational machines agree.
 
 Threads are written `x=1` (store), `r0=x` (load), `x=1+r0` (data dependency), `x+r0=1` and `r1=x+r0` (address
-dependency), `if r0` (control dependency), `r0=x!1` (exchange), `r0=x?9` (compare-exchange that expects 9 and fails), and
-`RR`, `RW`, `WR`, `WW` (a fence that orders just these pairs).
+dependency), `if r0` (control dependency), `r0=x!1` (exchange), `r0=x?9` (compare-exchange that expects 9 and fails),
+and `RR`, `RW`, `WR`, `WW` (a fence that orders just these pairs).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ MP+WW+RW            | x=1; WW; y=1 // r0=y; RW; r1=x                         | 1
 MP+WW+data-rfi-addr | x=1; WW; y=1 // r0=y; z=1+r0; r1=z; r2=x+r1            | 1:r0=1 1:r1=1 1:r2=0        |
 MP+WW+ctrl-rfi-addr | x=1; WW; y=1 // r0=y; if r0; z=1; r1=z; r2=x+r1        | 1:r0=1 1:r1=1 1:r2=0        |
 MP+WW+po-rfi-addr   | x=1; WW; y=1 // r0=y; z=1; r1=z; r2=x+r1               | 1:r0=1 1:r1=1 1:r2=0        | rmo
+MP+WW+addr-po       | x=1; WW; y=1 // r0=y; r1=z+r0; r2=x                    | 1:r0=1 1:r2=0               | rmo
 LB                  | r0=x; y=1 // r0=y; x=1                                 | 0:r0=1 1:r0=1               | rmo
 LB+data+po          | r0=x; y=1+r0 // r0=y; x=1                              | 0:r0=1 1:r0=1               | rmo
 LB+datas            | r0=x; y=1+r0 // r0=y; x=1+r0                           | 0:r0=1 1:r0=1               |
@@ -83,6 +84,7 @@ SB+po-failed-cas-po | x=1; r0=z?9; r1=y // y=1; r0=z?9; r1=x                 | 0
 MP+xchg-po+addr     | r0=x!1; y=1 // r0=y; r1=x+r0                           | 1:r0=1 1:r1=0               |
 MP+WW+failed-cas-po | x=1; WW; y=1 // r0=y?9; r1=x                           | 1:r0=1 1:r1=0               |
 LB+failed-cas-pos   | r0=x?9; y=1 // r0=y?9; x=1                             | 0:r0=1 1:r0=1               |
+xchg+xchg           | r0=x!1 // r0=x!2                                       | 0:r0=0 1:r0=0               |
 2+2W+xchg-pos       | r0=x!1; y=2 // r0=y!1; x=2                             | x=1 y=1                     |
 """
 

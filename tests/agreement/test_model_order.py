@@ -22,7 +22,7 @@ STRONGER_WEAKER = [
     ("pso", "aarch64"),
     ("pso", "riscv"),
 ]
-EXAMPLES = 60
+EXAMPLES = 30
 CAMPAIGN_EXAMPLES = 3000
 
 
@@ -52,6 +52,14 @@ def check_inclusion(program: Program, stronger: str, weaker: str) -> None:
 @given(data=st.data())
 def test_hardware_models_are_ordered(stronger: str, weaker: str, data: st.DataObject) -> None:
     check_inclusion(data.draw(programs(HARDWARE)), stronger, weaker)
+
+
+@pytest.mark.parametrize(("left", "right"), [("tso", "ghb-tso"), ("pso", "ghb-pso")])
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_models_in_two_frameworks_are_equal(left: str, right: str, data: st.DataObject) -> None:
+    program = data.draw(programs(HARDWARE))
+    assert execution_keys(program, left) == execution_keys(program, right)
 
 
 @settings(max_examples=EXAMPLES)

@@ -44,6 +44,8 @@ def disagreements(expectations: list[Expectation]) -> list[str]:
     found = []
     for expected in expectations:
         _, record = check(expected, TIMEOUT_S)
-        if (difference := disagreement(expected, record)) is not None:
+        if record.stopped_by is not None:
+            found.append(f"{expected}: not finished within {TIMEOUT_S:g} s")
+        elif (difference := disagreement(expected, record)) is not None:
             found.append(f"{expected}: {difference}")
     return found

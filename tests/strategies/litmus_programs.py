@@ -28,6 +28,8 @@ from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import Condition, Equals, MemoryValue, Observable, Property, Quantifier, RegisterValue
 
 LOCATIONS = ("x", "y", "z")
+DISTANCE = 128
+"""Between the addresses of two locations."""
 HARDWARE_FENCES = ("sync", "lwsync", "eieio", "isync", "dmb.ld", "dmb.st", "fence.rw.w")
 C11_FENCES = ("c11.acquire", "c11.release", "c11.acq_rel", "c11.seq_cst")
 READ_ORDERS = (Order.PLAIN, Order.RELAXED, Order.ACQUIRE, Order.SEQ_CST)
@@ -184,7 +186,16 @@ def _address(draw: st.DrawFn, builder: _ThreadBuilder, flavour: Flavour, locatio
     base = Address(draw(st.sampled_from(locations)))
     if not (flavour.dependencies and builder.loaded and draw(st.integers(0, 3)) == 0):
         return base
-    return Binary("add", 64, base, _false_dependency(builder, draw(st.sampled_from(builder.loaded))))
+    register = draw(st.sampled_from(builder.loaded))
+    if len(locations) > 1 and draw(st.integers(0, 3)) == 0:
+        return _computed_address(register)
+    return Binary("add", 64, base, _false_dependency(builder, register))
+
+
+def _computed_address(register: str) -> Expr:
+    """The first or the second location, by the lowest bit of a loaded value."""
+    parity = Binary("and", 64, Reg(register), Const(1))
+    return Binary("add", 64, Address(LOCATIONS[0]), Binary("mul", 64, parity, Const(DISTANCE)))
 
 
 @st.composite

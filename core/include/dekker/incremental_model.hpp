@@ -28,7 +28,7 @@ class ExecutionInputs {
   ExecutionInputs(const std::vector<Input>& inputs, std::size_t words_per_row);
 
   std::size_t n_events() const { return n_events_; }
-  std::size_t words_per_row() const { return words_; }
+  std::size_t stride() const { return stride_; }
   std::size_t capacity() const { return words_ * word_bits; }
 
   void push_event();
@@ -46,7 +46,7 @@ class ExecutionInputs {
     if (from == n_events_ - 1)
       border[to / word_bits] |= bit(to);
     else
-      border[words_ + from / word_bits] |= bit(from);
+      border[stride_ + from / word_bits] |= bit(from);
   }
 
   void insert_successors(std::size_t input, const Word* targets) {
@@ -62,7 +62,7 @@ class ExecutionInputs {
   void insert_predecessors(std::size_t input, const Word* sources) {
     const std::size_t newest = n_events_ - 1;
     Word* const successors = newest_border(input);
-    Word* const predecessors = successors + words_;
+    Word* const predecessors = successors + stride_;
     Word any = 0;
     for (std::size_t i = 0; i < words_; ++i) {
       any |= sources[i];
@@ -75,12 +75,12 @@ class ExecutionInputs {
     predecessors[newest / word_bits] &= ~bit(newest);
   }
 
-  // The successors of the event up to itself, followed by its predecessors before itself, in a relation.
+  // The event's successors up to itself, followed by its predecessors before itself; stride() words each.
   const Word* border(std::size_t input, std::size_t event) const {
     return borders_.data() + event * border_words_ + places_[input];
   }
 
-  // Valid below n_events().
+  // stride() words; bits from n_events() on are meaningless.
   const Word* members(std::size_t input) const { return sets_.data() + places_[input]; }
 
   // Whether the input was ever other than empty, popped executions included.
@@ -103,7 +103,8 @@ class ExecutionInputs {
     used_[input] = 1;
   }
 
-  std::size_t words_;
+  std::size_t words_;   // in the rows that callers pass
+  std::size_t stride_;  // words of a stored row
   std::size_t n_events_ = 0;
   std::size_t border_words_ = 0;     // of all relations, for one event
   std::vector<std::size_t> places_;  // where the input begins, in sets_ or in the words of one event
@@ -117,8 +118,9 @@ class IncrementalModel {
  public:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
-  // At most 64 checks, and 64 * words_per_row events. Throws std::invalid_argument if the program is not valid.
-  IncrementalModel(const ModelProgram& program, std::size_t words_per_row);
+  // For up to 64 * words_per_row events; at most 16 words. Throws std::invalid_argument if the program is not valid or
+  // has more than 64 checks. The first `n_trials` events show what is used; the rest goes faster.
+  IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials = 256);
   IncrementalModel(IncrementalModel&&) noexcept;
   IncrementalModel& operator=(IncrementalModel&&) noexcept;
   ~IncrementalModel();
@@ -151,7 +153,8 @@ class IncrementalModel {
 
  private:
   class Core;
-  class Reference;
+  template <std::size_t W>
+  class Engine;
 
   std::vector<std::string> names_;
   std::unique_ptr<ExecutionInputs> inputs_;

@@ -48,7 +48,8 @@ class Propagation {
     return kind == Kind::set ? sets_[slot].any() : borders_[slot].any();
   }
 
-  bool holds_in_full(const PlannedCheck& check) const;
+  // Of what has been added so far.
+  bool holds(const PlannedCheck& check) const { return holds_in_full(check, Row<W>::below(n_events_)); }
 
  private:
   using Bits = Row<W>;
@@ -140,6 +141,7 @@ class Propagation {
 
   // ---- Checks --------------------------------------------------------------------------------------------------------
 
+  bool holds_in_full(const PlannedCheck& check, const Bits& events) const;
   bool closes_no_cycle(PlanSlot slot);
   bool has_no_loop(PlanSlot slot) const;
   bool has_no_return(PlanSlot a, PlanSlot b) const;
@@ -262,7 +264,7 @@ Outcome Propagation<W>::run_plan(bool is_last, Word skipped, Word& known) {
     const bool is_known = (known_before & bit(i.out)) != 0 && i.code != Code::check_in_full;
     const bool can_look = check.slot_kind == Kind::set || rows_[check.slot] != nullptr;
     if (!is_known && (i.code == Code::check_no_return || !can_look || !(is_last || check.is_persistent))) continue;
-    if (is_known ? decide(i) : holds_in_full(check))
+    if (is_known ? decide(i) : holds_in_full(check, up_to_))
       known |= check.settles;
     else if (is_last || check.is_persistent)
       return Outcome::fails;
@@ -648,9 +650,7 @@ bool Propagation<W>::has_nothing_new(PlanSlot slot) const {
 }
 
 template <std::size_t W>
-bool Propagation<W>::holds_in_full(const PlannedCheck& check) const {
-  // While an event is being added it counts already.
-  const Bits events = n_events_ == event_ ? up_to_ : Bits::below(n_events_);
+bool Propagation<W>::holds_in_full(const PlannedCheck& check, const Bits& events) const {
   if (check.slot_kind == Kind::set) return !(sets_[check.slot] & events).any() != check.is_negated;
   const Bits* const rows = rows_[check.slot];
   bool found = false;

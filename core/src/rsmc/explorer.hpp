@@ -705,7 +705,7 @@ class Explorer {
 
   void note_address(const Event<W>& e) {
     for (const ObjectRange& object : program_.objects)
-      if (e.address >= object.start && e.address - object.start < object.size) return;
+      if (e.address >= object.start && e.address - object.start + e.size <= object.size) return;
     note_violation({ViolationKind::memory, e.thread, e.pc, e.address});
   }
 

@@ -4,7 +4,8 @@ Slots hold sets or relations. Inputs are filled by the caller with base sets and
 in order; checks say whether the execution is allowed.
 
 Operations on relations: union inter diff seq inverse plus star opt compl; on sets: set-union set-inter set-diff
-set-compl; between them: identity ([S]), cross (S×T), domain, range; constants: empty-rel empty-set full-rel full-set id.
+set-compl; between them: identity ([S]), cross (S×T), domain, range; constants: empty-rel empty-set full-rel full-set
+id.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from dekker.task import DEFAULT_UNROLL, Limits
     type=click.IntRange(min=0),
     default=DEFAULT_UNROLL,
     show_default=True,
-    help="How often a backward branch is followed; executions that need more are counted as cut.",
+    help="How often each backward branch is followed on a path; executions that need more are counted as cut.",
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds per test.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
@@ -54,13 +54,13 @@ def command(
     """
     if model is not None:
         load_model(model)
-    files = find_tests(paths)
+    tests = find_tests(paths)
     options = BatchOptions(model, engine, Limits(unroll, timeout))
     tally: Counter[str] = Counter()
     started = time.monotonic()
-    with _json_output(json_file) as json_stream, _progress(len(files)) as advance:
+    with _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
         try:
-            for record in run_batch(files, options, jobs):
+            for record in run_batch(tests, options, jobs):
                 tally[record.verdict] += 1
                 _show(record, json_stream, quiet or json_stream is sys.stdout)
                 advance()
@@ -68,7 +68,7 @@ def command(
                     raise KeyboardInterrupt
         except KeyboardInterrupt:
             tally["interrupted"] += 1
-    _summarise(tally, len(files), time.monotonic() - started)
+    _summarise(tally, len(tests), time.monotonic() - started)
     return _status(tally)
 
 

@@ -71,6 +71,9 @@ def run_command(arguments: list[str] | None) -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 — the reader went away
         return STATUS_HOLDS
+    except OSError as error:
+        print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        return STATUS_INPUT
     except Exception as error:
         return _report_bug(error)
 

@@ -37,6 +37,11 @@ class Layout:
         start, name = self._ordered[index]
         return Address(name, address - start) if address < start + max(1, self.sizes[name]) else None
 
+    def contains(self, address: int, size: int) -> bool:
+        """Whether all these bytes lie in one object."""
+        first, last = self.locate(address), self.locate(address + size - 1)
+        return first is not None and last is not None and first.symbol == last.symbol
+
     def show(self, value: int, width: int = 64) -> str:
         """The low `width` bits as a person reads them: a symbol if they point into an object, else a signed number."""
         value &= (1 << width) - 1

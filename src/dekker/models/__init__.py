@@ -32,6 +32,8 @@ def load_model(name_or_path: str) -> Model:
         modified = path.stat().st_mtime_ns
     except (OSError, ValueError):
         raise _unknown(name_or_path) from None
+    if not path.is_file():
+        raise _unknown(name_or_path)
     return _from_file(path, modified)
 
 

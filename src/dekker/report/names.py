@@ -48,6 +48,9 @@ def shown_order(observed: Sequence[Observable]) -> list[int]:
     return sorted(range(len(observed)), key=lambda index: _sort_key(observed[index]))
 
 
+LONGEST_NUMBER = 18
+
+
 def _sort_key(observable: Observable) -> tuple[int, int, tuple[str, int], int]:
     if isinstance(observable, RegisterValue):
         return 0, observable.thread, _natural(observable.label or observable.register), 0
@@ -56,7 +59,8 @@ def _sort_key(observable: Observable) -> tuple[int, int, tuple[str, int], int]:
 
 def _natural(name: str) -> tuple[str, int]:
     stem = name.rstrip("0123456789")
-    return stem, int(name[len(stem) :] or -1)
+    digits = name[len(stem) :]
+    return (stem, int(digits or -1)) if len(digits) <= LONGEST_NUMBER else (name, -1)
 
 
 def value_text(observable: Observable, value: int, layout: Layout) -> str:

@@ -41,8 +41,8 @@ class ErrorRecord:
 class Record:
     """`positive` executions are those that the condition asks for: under `~exists` the ones that do not satisfy the
     formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if
-    some execution has undefined behaviour (a flag of the model), `Unknown` if a limit was hit before the question was
-    settled, `Error` if the test could not be run."""
+    some execution has undefined behaviour (a flag of the model, or an access outside of all objects) or fails an
+    assertion, `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run."""
 
     file: str
     name: str = ""
@@ -110,7 +110,7 @@ def record_error(file: str, error: DekkerError, model: str = "", engine: str = "
 
 
 def _litmus_verdict(program: Program, result: Result) -> str:
-    if result.flags:
+    if result.flags or result.violations:
         return "Undef"
     match verdict(result, program.property.condition):
         case Verdict.UNSAFE:

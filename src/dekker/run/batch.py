@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,31 +37,55 @@ class BatchOptions:
     limits: Limits = Limits()
 
 
-def find_tests(paths: Sequence[str]) -> list[str]:
-    """Files as they are, folders searched for `*.litmus`, `@list` files with one path per line."""
-    found: list[str] = []
-    for path in paths:
-        found += _find(path)
-    return found
+@dataclass(frozen=True)
+class Test:
+    """A file to run, or why there is none at that path."""
+
+    path: str
+    error: InputError | None = None
 
 
-def _find(path: str) -> list[str]:
-    if path.startswith("@"):
-        return _read_list(path[1:])
-    if Path(path).is_dir():
-        inside = sorted(str(file) for file in Path(path).rglob("*.litmus"))
-        if not inside:
-            raise InputError(f"there is no .litmus file in the folder '{path}'")
-        return inside
-    return [path]
+def find_tests(paths: Sequence[str]) -> list[Test]:
+    """Files as they are, folders searched for `*.litmus`, `@list` files with one path per line. A path that leads
+    nowhere is a test with an error, so that the others still run."""
+    return [test for path in paths for test in _find(path, frozenset())]
 
 
-def _read_list(path: str) -> list[str]:
+def _find(path: str, lists: frozenset[str]) -> list[Test]:
+    try:
+        if path.startswith("@"):
+            return _read_list(path[1:], lists)
+        if Path(path).is_dir():
+            return _search_folder(path)
+    except InputError as error:
+        return [Test(path, error)]
+    except (OSError, ValueError) as error:
+        return [Test(path, InputError(f"cannot read {path!r}: {error}"))]
+    return [Test(path)]
+
+
+def _search_folder(path: str) -> list[Test]:
+    with os.scandir(path):
+        pass
+    inside = sorted(str(file) for file in Path(path).rglob("*.litmus"))
+    if not inside:
+        raise InputError(f"there is no .litmus file in the folder '{path}'")
+    return [Test(file) for file in inside]
+
+
+def _read_list(path: str, lists: frozenset[str]) -> list[Test]:
     """Paths in a list are relative to the list; empty lines and lines that start with `#` do not count."""
+    resolved = str(Path(path).resolve())
+    if resolved in lists:
+        raise InputError(f"the list '{path}' contains itself")
     lines = [line.strip() for line in read_text(path).splitlines()]
     base = Path(path).parent
     entries = [line for line in lines if line and not line.startswith("#")]
-    return [file for entry in entries for file in _find(entry if entry.startswith("@") else str(base / entry))]
+    return [test for entry in entries for test in _find(_relative(entry, base), lists | {resolved})]
+
+
+def _relative(entry: str, base: Path) -> str:
+    return f"@{base / entry[1:]}" if entry.startswith("@") else str(base / entry)
 
 
 def read_text(path: str) -> str:
@@ -73,8 +99,12 @@ def read_text(path: str) -> str:
         raise InputError(f"cannot read {path!r}: {error}") from None
 
 
+def run_test(test: Test, options: BatchOptions) -> Record:
+    return run_file(test.path, options) if test.error is None else record_error(test.path, test.error)
+
+
 def run_file(file: str, options: BatchOptions) -> Record:
-    """One test. Whatever is wrong with its file is part of its record."""
+    """One test. Whatever is wrong with its file is part of its record; a defect of Dekker must not stop a batch."""
     started = time.perf_counter()
     model_name = options.model or ""
     try:
@@ -89,17 +119,31 @@ def run_file(file: str, options: BatchOptions) -> Record:
         return record_error(file, error, model_name, options.engine)
     except RecursionError:
         return record_error(file, InputError(f"'{file}' is nested too deeply"), model_name, options.engine)
+    except Exception as error:
+        if os.environ.get("DEKKER_DEBUG"):
+            raise
+        return record_error(file, _defect(file, error), model_name, options.engine)
 
 
-def run_batch(files: Sequence[str], options: BatchOptions, jobs: int) -> Iterator[Record]:
-    """Records in the order of the files."""
-    work = partial(run_file, options=options)
-    if jobs <= 1 or len(files) <= 1:
-        yield from map(work, files)
+def _defect(file: str, error: Exception) -> DekkerError:
+    message = f"internal error in '{file}': {type(error).__name__}: {error}"
+    return DekkerError(message, hint="this is a defect of Dekker; DEKKER_DEBUG=1 shows where it happened")
+
+
+def run_batch(tests: Sequence[Test], options: BatchOptions, jobs: int) -> Iterator[Record]:
+    """Records in the order of the tests."""
+    work = partial(run_test, options=options)
+    if jobs <= 1 or len(tests) <= 1:
+        yield from map(work, tests)
         return
-    with ProcessPoolExecutor(min(jobs, len(files)), initializer=_leave_interrupts_to_the_parent) as pool:
+    with ProcessPoolExecutor(min(jobs, len(tests)), initializer=_leave_interrupts_to_the_parent) as pool:
         try:
-            yield from pool.map(work, files, chunksize=_chunk_size(len(files), jobs))
+            yield from pool.map(work, tests, chunksize=_chunk_size(len(tests), jobs))
+        except BrokenProcessPool:
+            raise InputError(
+                "a worker process was killed, probably for want of memory; the tests before it are reported above",
+                hint="run with fewer --jobs",
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():
@@ -107,9 +151,9 @@ def run_batch(files: Sequence[str], options: BatchOptions, jobs: int) -> Iterato
             raise
 
 
-def _chunk_size(files: int, jobs: int) -> int:
+def _chunk_size(tests: int, jobs: int) -> int:
     """Small enough that no process is left with much work when the others have finished."""
-    return max(1, min(LARGEST_CHUNK, files // (8 * jobs)))
+    return max(1, min(LARGEST_CHUNK, tests // (8 * jobs)))
 
 
 def _leave_interrupts_to_the_parent() -> None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies.litmus_programs import DISTANCE
 
 from dekker.ir.expressions import Address
 from dekker.ir.layout import FUNCTIONS_START, GAP, OBJECTS_START, layout
@@ -94,3 +95,9 @@ def test_other_addresses_belong_to_nothing(value: int) -> None:
 )
 def test_show(value: int, width: int, shown: str) -> None:
     assert LAYOUT.show(value, width) == shown
+
+
+def test_neighbouring_objects_have_the_distance_that_random_programs_count_on() -> None:
+    program = Program("t", "none", (Object("x", 8), Object("y", 8)), (), ())
+    starts = layout(program).starts
+    assert starts["y"] - starts["x"] == DISTANCE

@@ -3,7 +3,7 @@
 A thread is a row of events: `Wx1` writes 1 to x, `Ry0` reads 0 from y, `Ry0.acquire` with that order; anything else is
 a fence by its name. Writes of a location are coherent in the order of their values; 0 is the initial value.
 Dependencies are written `0:1>2`: in thread 0, from event 1 to event 2; a control dependency reaches all later events
-too.
+too. Updates are written likewise: `amo`, `stadd` (one without a result) or `lxsx`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ def execution(
     ctrl: str = "",
     amo: str = "",
     lxsx: str = "",
+    stadd: str = "",
     **more: str,
 ) -> Execution:
     rows = [row.split() for row in threads]
     starts = _starts(rows)
-    marked = {kind: _positions(text, starts) for kind, text in (("amo", amo), ("lxsx", lxsx))}
+    marked = {kind: _positions(text, starts) for kind, text in (("amo", amo), ("lxsx", lxsx), ("stadd", stadd))}
     tags = _tags(marked)
     used = sorted({match[2] for row in rows for token in row if (match := _ACCESS.fullmatch(token))})
     events = [_initial(location) for location in used]
@@ -57,7 +58,8 @@ def execution(
                 ("addr", _positions(addr, starts)),
                 ("data", _positions(data, starts)),
                 *((name.replace("_", "-"), _positions(text, starts)) for name, text in more.items()),
-                *marked.items(),
+                ("amo", [*marked["amo"], *marked["stadd"]]),
+                ("lxsx", marked["lxsx"]),
             )
         },
     }
@@ -84,7 +86,11 @@ def _end_of_thread(position: int, rows: Sequence[Sequence[str]], starts: Sequenc
 
 
 def _tags(marked: dict[str, list[Pair]]) -> dict[int, frozenset[str]]:
-    sorts = {"amo": frozenset(("AMO", "RMW")), "lxsx": frozenset(("X", "RMW"))}
+    sorts = {
+        "amo": frozenset(("AMO", "RMW")),
+        "stadd": frozenset(("AMO", "RMW", "NORET")),
+        "lxsx": frozenset(("X", "RMW")),
+    }
     return {position: sorts[kind] for kind, found in marked.items() for pair in found for position in pair}
 
 

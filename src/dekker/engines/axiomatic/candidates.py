@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from dekker.engines.axiomatic.paths import Path, PathEvent, Value
-from dekker.engines.axiomatic.terms import Symbol, Term, resolve
+from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
 from dekker.errors import UnsupportedError
 from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
 from dekker.ir.memory import InitialMemory
@@ -46,9 +46,10 @@ class Search:
     counts the choices in which a value is justified by nothing but itself: those are no executions.
     """
 
-    def __init__(self, paths: tuple[Path, ...], memory: InitialMemory) -> None:
+    def __init__(self, paths: tuple[Path, ...], memory: InitialMemory, check_time: Callable[[], None]) -> None:
         self.paths = paths
         self.memory = memory
+        self.check_time = check_time
         self.reads = [(place, event) for place, event in self.places() if event.kind == "R"]
         self.writes = [(place, event) for place, event in self.places() if event.kind == "W"]
         self.constraints = [constraint for path in paths for constraint in path.constraints]
@@ -65,6 +66,7 @@ class Search:
     def _choose(
         self, known: dict[Symbol, Term], sources: dict[Place, Place], open_reads: list[Place]
     ) -> Iterator[tuple[dict[Symbol, Term], dict[Place, Place]]]:
+        self.check_time()
         if not self._consistent(known, sources):
             return
         if not open_reads:
@@ -91,8 +93,7 @@ class Search:
     def _sources(self, read: Place, known: dict[Symbol, Term]) -> Iterator[tuple[Place, Term]]:
         event = self._event(read)
         address = resolve(event.address.term, known)
-        if isinstance(address, int):
-            yield INITIAL, self.memory.read(address, event.size)
+        yield INITIAL, initially(address, event.size, self.memory)
         for write, candidate in self.writes:
             if candidate.size != event.size:
                 continue
@@ -138,7 +139,7 @@ def build(search: Search, known: dict[Symbol, Term], sources: dict[Place, Place]
     for place, event in thread_events.items():
         if event.kind == "W":
             writes[event.address, event.size].append(number[place])
-    return Structure(events, _static_relations(search.paths, number, len(events)), rf, writes, known, search.paths)
+    return Structure(events, static_relations(search.paths, number, len(events)), rf, writes, known, search.paths)
 
 
 def _concrete(place: Place, event: PathEvent, known: dict[Symbol, Term]) -> Event:
@@ -161,7 +162,7 @@ def _refuse_overlaps(locations: list[Location], events: list[Event]) -> None:
             )
 
 
-def _static_relations(paths: Sequence[Path], number: dict[Place, int], size: int) -> dict[str, Relation]:
+def static_relations(paths: Sequence[Path], number: dict[Place, int], size: int) -> dict[str, Relation]:
     result = {name: empty_relation(size) for name in PRIMITIVE_RELATIONS if name not in ("rf", "co")}
     for thread, path in enumerate(paths):
         ids = [number[thread, index] for index in range(len(path.events))]

@@ -109,9 +109,8 @@ class _Oracle:
         return paths
 
     def accepted(self, combination: Sequence[Path]) -> Iterator[Accepted]:
-        search = Search(tuple(combination), self.memory)
+        search = Search(tuple(combination), self.memory, self._check_time)
         for known, sources in search.run():
-            self._check_time()
             yield from self._consistent_coherence(build(search, known, sources))
         self.result.self_justifying += search.unresolved
 
@@ -153,6 +152,7 @@ class _Oracle:
         self, structure: Structure, slots: Slots, prefix: list[int], others: list[int]
     ) -> Iterator[Relation]:
         """All ways to go on after `prefix`; nothing is known yet about the order of the `others`."""
+        self._check_time()
         co = order_with_prefix(prefix, others, len(structure.events))
         if not self._holds(self.model.cheap_partial_plan, structure, slots, co):
             return
@@ -189,7 +189,8 @@ class _Oracle:
     def _count(self, accepted: Accepted) -> None:
         result, structure = self.result, accepted.structure
         registers = [
-            {name: structure.final_value(value) for name, value in path.registers.items()} for path in structure.paths
+            {name: structure.final_value(value) for name, value in path.frames[0].registers.items()}
+            for path in structure.paths
         ]
         memory = _final_memory(accepted)
         values = final_state(self.property, registers, memory, self.layout, self.memory)
@@ -211,8 +212,8 @@ class _Oracle:
                 violation = Violation("assertion", path.failure, path.failure_span)
                 self.result.violations[violation] = None
         for event in accepted.structure.events:
-            if event.accesses_memory and not event.initial and self.layout.locate(event.address) is None:
-                message = f"access to address {event.address:#x}, which lies in no object"
+            if event.accesses_memory and not event.initial and not self.layout.contains(event.address, event.size):
+                message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
                 self.result.violations[Violation("memory", message, event.span)] = None
 
     def _check_time(self) -> None:

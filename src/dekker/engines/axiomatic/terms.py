@@ -1,7 +1,8 @@
 """Values that may depend on reads whose sources are not chosen yet.
 
-A term is an integer, a `Symbol` (what some read returns), or an operation on terms. Terms are simplified only where the
-result does not depend on unknown values at all (`x ^ x` is 0), so that false dependencies do not leave values open.
+A term is an integer, a `Symbol` (what some read returns), an initial value, or an operation on terms. Terms are
+simplified only where the result does not depend on unknown values at all (`x ^ x` is 0), so that false dependencies do
+not leave values open.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
+from dekker.ir.memory import InitialMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,16 @@ class Either:
     other: Term
 
 
-Term = int | Symbol | Apply | Either
+@dataclass(frozen=True, slots=True)
+class Initially:
+    """What a location holds at the start; its address may be unknown."""
+
+    address: Term
+    size: int
+    memory: InitialMemory
+
+
+Term = int | Symbol | Apply | Either | Initially
 
 _ZERO_IF_EQUAL = frozenset(("xor", "sub", "ne", "ult", "ugt", "slt", "sgt"))
 _ONE_IF_EQUAL = frozenset(("eq", "ule", "uge", "sle", "sge"))
@@ -63,6 +74,10 @@ def either(condition: Term, then: Term, other: Term) -> Term:
     return then if then == other else Either(condition, then, other)
 
 
+def initially(address: Term, size: int, memory: InitialMemory) -> Term:
+    return memory.read(address, size) if isinstance(address, int) else Initially(address, size, memory)
+
+
 def resolve(term: Term, known: Mapping[Symbol, Term]) -> Term:
     """The term with known symbols replaced; an integer as soon as everything it needs is known.
 
@@ -85,4 +100,6 @@ def _resolve(term: Term, known: Mapping[Symbol, Term], open_symbols: frozenset[S
                 _resolve(then, known, open_symbols),
                 _resolve(other, known, open_symbols),
             )
+        case Initially(address, size, memory):
+            return initially(_resolve(address, known, open_symbols), size, memory)
     return term

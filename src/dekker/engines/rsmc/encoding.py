@@ -144,8 +144,8 @@ class Encoder:
             case Binary(op, width, left, right):
                 return [*self._postfix(left), *self._postfix(right), BINARY, BINARY_CODES[op], width, 0]
             case Select(condition, then, other):
-                parts = (self._postfix(part) for part in (condition, then, other))
-                return [*sum(parts, []), SELECT, 0, 0, 0]
+                alternatives = [*self._postfix(then), *self._postfix(other)]
+                return [*self._postfix(condition), *alternatives, SELECT, 0, 0, 0]
 
     def _instruction(self, instruction: Instruction, function: Function, span: Span | None) -> list[int]:
         fields = dict.fromkeys(FIELDS, 0)
@@ -160,11 +160,11 @@ class Encoder:
             case Assign(dst, value):
                 found = {"destination": self.register(dst), "value": self.expression(value)}
             case Load(dst, address, size, order, signed, exclusive):
-                tags = ("X",) if exclusive else ()
+                link_tags = ("X",) if exclusive else ()
                 flags = SIGNED * signed + EXCLUSIVE * exclusive
                 found = self._access(address, size) | {
                     "destination": self.register(dst),
-                    "read_class": self.access("R", order, *tags),
+                    "read_class": self.access("R", order, *link_tags),
                     "flags": flags,
                 }
             case Store(address, value, size, order):

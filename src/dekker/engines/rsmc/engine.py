@@ -107,9 +107,7 @@ def _initial_bytes(program: Program, places: Layout) -> list[tuple[int, int]]:
     return [(address, byte) for address, byte in found if byte]
 
 
-def _result(
-    task: Task, places: Layout, observed: tuple[Observable, ...], exploration: Exploration
-) -> Result:
+def _result(task: Task, places: Layout, observed: tuple[Observable, ...], exploration: Exploration) -> Result:
     prop = task.program.property
     statistics = exploration.statistics
     result = Result(
@@ -141,5 +139,6 @@ def _violation(program: Program, kind: str, thread: int, pc: int, address: int) 
     if kind == "assertion":
         message = getattr(function.body[pc], "message", "assertion")
     else:
-        message = f"access to address {address:#x}, which lies in no object"
+        size = getattr(function.body[pc], "size", 0)
+        message = f"access to {size} bytes at {address:#x}, which lie in no object"
     return Violation(kind, message, function.span(pc))
