@@ -95,7 +95,6 @@ BASE_SETS: dict[str, Callable[[Event], bool]] = {
     "IW": lambda event: event.initial,
     "X": _tagged("X"),
     "AMO": _tagged("AMO"),
-    "RMW": _tagged("RMW"),
     "NORET": _tagged("NORET"),
     # Orders. A: reads with acquire, L: writes with release; AQ and RL: both halves of an update, too.
     "A": lambda event: event.kind == "R" and event.order in _ACQUIRES,

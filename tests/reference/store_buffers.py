@@ -28,6 +28,7 @@ from dekker.ir.arithmetic import RMW_OPERATORS, mask, signed
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, evaluate_binary, evaluate_unary
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
+    MEMORY_ACCESSES,
     Assert,
     Assign,
     Assume,
@@ -139,11 +140,20 @@ class _Machine:
         return self._read_memory(state, Location(start, observable.size))
 
     def successors(self, state: State) -> Iterator[State]:
-        for number, (thread, function) in enumerate(zip(state.threads, self.bodies, strict=True)):
-            yield from self._flushes(state, number)
-            if thread.position in range(len(function.body)):
-                instruction = function.body[thread.position]
+        """What touches no memory commutes with all that other threads and buffers do, so it is done first."""
+        enabled = [(number, self._next(state, number)) for number in range(len(state.threads))]
+        for number, instruction in enabled:
+            if instruction is not None and not isinstance(instruction, MEMORY_ACCESSES):
                 yield from self._step(instruction, state, number)
+                return
+        for number, instruction in enabled:
+            yield from self._flushes(state, number)
+            if instruction is not None:
+                yield from self._step(instruction, state, number)
+
+    def _next(self, state: State, number: int) -> Instruction | None:
+        position, body = state.threads[number].position, self.bodies[number].body
+        return body[position] if position in range(len(body)) else None
 
     # A store reaches memory.
 

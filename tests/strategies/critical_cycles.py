@@ -28,6 +28,7 @@ from dekker.ir.property import MemoryValue, Observable, Property, RegisterValue
 
 LOCATIONS = ("x", "y", "z")
 ACCESSES = ("load", "store")
+CELL = 4
 MAX_EVENTS = 10
 UPDATES = ("exchange", "add", "compare", "weak compare", "exclusive", "exclusive with store")
 
@@ -35,7 +36,8 @@ UPDATES = ("exchange", "add", "compare", "weak compare", "exclusive", "exclusive
 @dataclass(frozen=True)
 class Step:
     """`kind` is a kind of access, a fence, or `branch`. An access is to the thread's own location plus `distance` in
-    the ring. Where `depends` is `address`, `data` or `both`, it depends on what was loaded last."""
+    the ring. Where `depends` is `address`, `data` or `both`, it depends on what was loaded last, without effect; with
+    `index` the lowest bit of that chooses between two cells of the location."""
 
     kind: str
     distance: int = 0
@@ -62,11 +64,11 @@ def critical_cycles(draw: st.DrawFn, fences: tuple[str, ...], updates: bool = Tr
         builders[-1].add(Step("store", draw(st.integers(0, ring - 1))))
     functions = [Function(f"P{builder.number}", (), tuple(builder.body), builder.labels) for builder in builders]
     observed: list[Observable] = [RegisterValue(b.number, f"r{i}") for b in builders for i in range(b.results)]
-    observed += [MemoryValue(location) for location in LOCATIONS]
+    observed += [MemoryValue(location, offset) for location in LOCATIONS for offset in (0, CELL)]
     return Program(
         "cycle",
         "none",
-        tuple(Object(location, 8) for location in LOCATIONS),
+        tuple(Object(location, 2 * CELL) for location in LOCATIONS),
         tuple(functions),
         tuple(Thread(function.name, function.name) for function in functions),
         Property(observed=tuple(observed)),
@@ -76,7 +78,7 @@ def critical_cycles(draw: st.DrawFn, fences: tuple[str, ...], updates: bool = Tr
 @st.composite
 def _thread(draw: st.DrawFn, fences: tuple[str, ...], updates: bool) -> list[Step]:
     accesses = st.sampled_from(ACCESSES)
-    depends = st.sampled_from(("", "", "address", "data", "both"))
+    depends = st.sampled_from(("", "", "address", "index", "data", "both"))
     first = Step(draw(accesses | st.sampled_from(UPDATES) if updates else accesses))
     last = Step(draw(accesses | st.sampled_from(UPDATES[:-1]) if updates else accesses), 1, draw(depends))
     between = st.builds(Step, st.sampled_from(fences)) | st.just(Step("branch"))
@@ -117,6 +119,9 @@ class _Builder:
         value: Expr = Const(10 * (self.number + 1) + self.stores)
         if self.loaded and step.depends in ("address", "both"):
             location = self._depending(location)
+        if self.loaded and step.depends == "index":
+            chosen = Binary("and", 64, Reg(self.loaded), Const(1))
+            location = Binary("add", 64, location, Binary("mul", 64, chosen, Const(CELL)))
         if self.loaded and step.depends in ("data", "both"):
             value = self._depending(value)
         match step.kind:

@@ -262,7 +262,7 @@ Outcome Propagation<W>::run_plan(bool is_last, Word skipped, Word& known) {
     if ((skipped & bit(i.out)) != 0) continue;
     const PlannedCheck& check = plan_->checks[i.out];
     const bool is_known = (known_before & bit(i.out)) != 0 && i.code != Code::check_in_full;
-    const bool can_look = check.slot_kind == Kind::set || rows_[check.slot] != nullptr;
+    const bool can_look = check.slot_kind == Kind::set || (plan_->duties[check.slot] & keep_rows) != 0;
     if (!is_known && (i.code == Code::check_no_return || !can_look || !(is_last || check.is_persistent))) continue;
     if (is_known ? decide(i) : holds_in_full(check, up_to_))
       known |= check.settles;

@@ -144,12 +144,10 @@ class Explorer {
     return role == Role::conditional_store || role == Role::update_write;
   }
 
+  // The run goes on only to find races; it does not count.
   void explore_failure(EventId id) {
-    const bool abandons = machine_.event(id).role == Role::update_write;
-    abandoned_ += abandons;
     commit_failure(id);
     explore();
-    abandoned_ -= abandons;
   }
 
   void explore_read(EventId id) {
@@ -188,7 +186,10 @@ class Explorer {
     const Mark before = mark();
     const Event<W>& e = machine_.event(id);
     const Instruction& instruction = program_.threads[at(e.thread)].code[at(e.pc)];
-    for (std::int64_t chosen = instruction.low; chosen <= instruction.high && !stopped(); ++chosen) {
+    const bool is_status = instruction.operation == Operation::store_conditional;
+    const std::int64_t low = is_status ? 0 : instruction.low;
+    const std::int64_t high = is_status ? 1 : instruction.high;
+    for (std::int64_t chosen = low; chosen <= high && !stopped(); ++chosen) {
       commit_choice(id, static_cast<Value>(chosen));
       explore();
       undo(before);
@@ -333,9 +334,15 @@ class Explorer {
     return read;
   }
 
-  // The write of a compare-exchange that turns out not to find what it expected.
+  // The write of a compare-exchange that turns out not to find what it expected, or of a store-conditional that fails.
   bool is_absent(EventId id) {
     Event<W>& e = machine_.event(id);
+    if (e.role == Role::conditional_store) {
+      const Event<W>& choice = machine_.event(e.chosen_by);
+      if (choice.state != EventState::committed || choice.value == 0) return false;
+      mark_absent(id);
+      return true;
+    }
     if (e.role != Role::update_write || !e.is_compare) return false;
     const Event<W>& read = machine_.event(e.partner);
     if (read.state != EventState::committed || machine_.compare_succeeds(read, read.value).value_or(true)) return false;
@@ -366,6 +373,7 @@ class Explorer {
   }
 
   bool sources_decided(const Event<W>& e) const {
+    if (e.chosen_by != no_event && machine_.event(e.chosen_by).state == EventState::pending) return false;
     if (!machine_.are_decided(e.address_sources) || !machine_.are_decided(e.control)) return false;
     if (e.kind == EventKind::write) return machine_.are_decided(e.data_sources);
     // The class of the read half depends on whether it succeeds.
@@ -377,7 +385,9 @@ class Explorer {
   }
 
   bool is_kept(const Event<W>& earlier, const Event<W>& later) const {
-    return order_.same_location_reads || earlier.kind == EventKind::write || later.kind == EventKind::write;
+    if (later.kind == EventKind::write)
+      return order_.same_location_writes || later.role != Role::plain || earlier.role != Role::plain;
+    return order_.same_location_reads || earlier.kind == EventKind::write;
   }
 
   // ---- Committing -------------------------------------------------------------------------------------------------
@@ -458,6 +468,7 @@ class Explorer {
     Event<W>& e = machine_.event(id);
     enter_run(id, ItemKind::failed_write, no_event);
     e.state = EventState::failed;
+    ++abandoned_;
     trail_.push_back({Change::decided, id, 0});
     proceed(e.thread);
   }
@@ -468,7 +479,15 @@ class Explorer {
     enter_run(id, ItemKind::choice, no_event);
     e.state = EventState::committed;
     trail_.push_back({Change::decided, id, 0});
-    proceed(e.thread);
+    settle_conditional(id);
+    proceed(machine_.event(id).thread);
+  }
+
+  // The write that a choice decides on comes right behind it.
+  void settle_conditional(EventId choice) {
+    const std::vector<EventId>& events = machine_.threads()[at(machine_.event(choice).thread)].events;
+    const std::size_t next = at(machine_.event(choice).index) + 1;
+    if (next < events.size() && machine_.event(events[next]).chosen_by == choice) is_absent(events[next]);
   }
 
   void proceed(std::int32_t thread) {
@@ -513,6 +532,7 @@ class Explorer {
       }
       return past;
     }
+    if (e.chosen_by != no_event) include(e.chosen_by);
     include_sources(e.address_sources);
     include_sources(e.control);
     if (e.kind == EventKind::write || e.failed_class != e.event_class) include_sources(e.data_sources);
@@ -633,7 +653,7 @@ class Explorer {
       if (o.index == e.index) continue;
       Bits& side = o.index < e.index ? before : after;
       if (o.shadow_index != none) side.set(at(o.shadow_index));
-      if (o.state == EventState::committed && o.kind != EventKind::choice) side.set(o.matrix_index);
+      if (o.matrix_index != not_in_matrix) side.set(o.matrix_index);
     }
     insert_predecessors(inputs_.po, before);
     insert_successors(inputs_.po, after);
@@ -774,6 +794,7 @@ class Explorer {
           locations_[entry.location].members.clear(e.matrix_index);
           e.state = EventState::pending;
         }
+        e.matrix_index = not_in_matrix;
         break;
       case Change::shadow:
         matrix_of_thread_[at(e.thread)].clear(at(e.shadow_index));
@@ -785,7 +806,10 @@ class Explorer {
             .clear(e.matrix_index);
         break;
       case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
-      case Change::decided: e.state = EventState::pending; break;
+      case Change::decided:
+        abandoned_ -= e.state == EventState::failed;
+        e.state = EventState::pending;
+        break;
     }
   }
 

@@ -23,14 +23,15 @@ struct CapacityNeeded {};
 using EventId = std::uint32_t;
 using NodeId = std::uint32_t;
 inline constexpr EventId no_event = ~EventId{0};
+inline constexpr std::uint32_t not_in_matrix = ~std::uint32_t{0};
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };
 
 enum class EventState : std::uint8_t {
   pending,
   committed,
-  failed,  // a store-conditional, or an update that lost its place: no write
-  absent,  // the write of a compare-exchange that did not find what it expected
+  failed,  // an update that lost its place: no write, and a run that does not count
+  absent,  // the write of a compare-exchange or store-conditional that fails
 };
 
 enum class Role : std::uint8_t { plain, linked_load, conditional_store, update_read, update_write };
@@ -55,6 +56,7 @@ struct Event {
   std::uint8_t size = 0;
   std::int32_t event_class = 0;
   std::int32_t failed_class = none;
+  EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   NodeId address_node = 0;
   NodeId value_node = 0;  // writes
@@ -69,7 +71,7 @@ struct Event {
   FixedBits<W> ordered_after;  // earlier events of the thread that classes and fences keep before this one
   EventId read_from = no_event;  // reads; no_event is the initial write
   std::uint32_t run_index = 0;
-  std::uint32_t matrix_index = 0;
+  std::uint32_t matrix_index = not_in_matrix;
   // Writes whose value was forwarded before they were committed have a shadow in the matrix: an event like them that takes
   // no part in communication, so that the model sees that there is a write.
   std::int32_t shadow_index = none;
@@ -237,12 +239,9 @@ class Machine {
 
   bool can_continue(const ThreadState<W>& state) const {
     if (order_.in_order && !state.events.empty()) {
-      for (auto it = state.events.rbegin(); it != state.events.rend() && it - state.events.rbegin() < 2; ++it)
+      for (auto it = state.events.rbegin(); it != state.events.rend() && it - state.events.rbegin() < 3; ++it)
         if (events_[*it].state == EventState::pending) return false;
     }
-    if (!state.events.empty() && events_[state.events.back()].kind == EventKind::choice &&
-        events_[state.events.back()].state == EventState::pending)
-      return false;
     const std::vector<Instruction>& code = code_of(state);
     if (static_cast<std::size_t>(state.pc) >= code.size()) return true;
     const Instruction& instruction = code[static_cast<std::size_t>(state.pc)];
@@ -501,16 +500,29 @@ class Machine {
     events_[id].data_sources = stored.sources;
   }
 
+  // Whether a store-conditional succeeds is chosen in advance, because its status is no dependency on most machines; a
+  // write that is to succeed and cannot makes the run one that does not count.
   void fetch_conditional(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     const EventId linked = state.linked;
     state.linked = no_event;
-    fetch_store(thread, state, pc, instruction);
-    const EventId id = state.events.back();
-    events_[id].role = Role::conditional_store;
-    events_[id].partner = linked;
     RegisterContent<W> status;
-    status.node = add({.kind = Node::Kind::status, .value = id});
-    status.sources.direct.set(id);
+    if (linked == no_event) {
+      status.node = constant(1);
+    } else {
+      const RegisterContent<W> address = evaluate(state, instruction.address);
+      const RegisterContent<W> stored = evaluate(state, instruction.value);
+      const EventId choice = create(thread, state, pc, EventKind::choice, 0);
+      const EventId id = create_access(thread, state, pc, instruction, EventKind::write, instruction.write_class, address);
+      Event<W>& e = events_[id];
+      e.value_node = stored.node;
+      e.data_sources = stored.sources;
+      e.role = Role::conditional_store;
+      e.partner = linked;
+      e.chosen_by = choice;
+      status.node = add({.kind = Node::Kind::chosen, .value = choice});
+      status.sources.direct.set(choice);
+      if (order_.status_is_dependency) status.sources.direct.set(id);
+    }
     state.registers[at(instruction.destination)] = status;
   }
 
@@ -589,14 +601,8 @@ class Machine {
     return node.is_signed ? apply(UnaryOperator::sext, node.width, e.value) : e.value;
   }
 
-  // 0 for success of a store-conditional; for a compare-exchange (is_signed) 1 means success.
-  std::optional<Value> status_value(const Event<W>& e) const {
-    if (e.role == Role::update_write) return compare_status(e);
-    if (e.state == EventState::pending) return std::nullopt;
-    return e.state == EventState::failed ? 1 : 0;
-  }
-
-  std::optional<Value> compare_status(const Event<W>& write) const {
+  // Whether a compare-exchange succeeded.
+  std::optional<Value> status_value(const Event<W>& write) const {
     if (write.state == EventState::absent) return 0;
     const Event<W>& read = events_[write.partner];
     if (read.state != EventState::committed) return std::nullopt;

@@ -20,7 +20,7 @@ from dekker.ir.instructions import Order
 
 Pair = tuple[int, int]
 
-_ACCESS = re.compile(r"([RW])([a-z])(\d)(?:\.(\w+))?")
+_ACCESS = re.compile(r"([RW])([a-z])(\d+)(?:\.(\w+))?")
 _LOCATIONS = "xyz"
 
 

@@ -69,6 +69,25 @@ def test_a_users_own_file(tmp_path: Path) -> None:
     assert load_model(str(path)) is model
 
 
+def test_the_example_in_the_documentation(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
+    section = text.partition("## Your own model")[2].partition("##")[0]
+    path = tmp_path / "my-pso.cat"
+    path.write_text("\n".join(line for line in section.splitlines() if line.startswith("    ")), encoding="utf-8")
+    model = load_model(str(path))
+    assert model.title == "PSO without fences"
+    assert model.checks == ("sc-per-location", "my-pso", "updates")
+
+
+def test_the_documentation_names_all_models_and_checks() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "models.md").read_text(encoding="utf-8")
+    for name in model_names():
+        assert f"`{name}`" in text
+    for name in BUILT_IN:
+        for check in load_model(name).checks:
+            assert f"`{check}`" in text
+
+
 def test_an_edited_file_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "mine.cat"
     path.write_text("acyclic po as one", encoding="utf-8")

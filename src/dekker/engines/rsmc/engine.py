@@ -20,6 +20,7 @@ from dekker.result import Result, Violation
 from dekker.task import Task
 
 NAME = "rsmc"
+STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
 def run(task: Task) -> Result:
@@ -29,7 +30,14 @@ def run(task: Task) -> Result:
     places = layout(task.program)
     observed = _observed(task.program)
     native = _encode(task, places, order, observed)
-    flags = (order.in_order, order.fences_order_all, order.same_location_reads, order.forwarding)
+    flags = (
+        order.in_order,
+        order.fences_order_all,
+        order.same_location_reads,
+        order.same_location_writes,
+        order.forwarding,
+        bool(task.model.uses & STATUS_DEPENDENCIES),
+    )
     exploration = explore(native, _explored_program(task.model.program, order), flags, task.limits)
     if exploration.mixed_sizes is not None:
         thread, pc = exploration.mixed_sizes
@@ -50,10 +58,8 @@ def _explored_program(program: RelationalProgram, order: CommitOrder) -> Relatio
 
 def _refuse_unknown_orders(task: Task) -> None:
     """Under RMO an update is a fence only if it succeeds, which the commit order cannot know in advance."""
-    unknown = task.model.uses & {"RMW", "FW"}
-    if unknown:
-        name = min(unknown)
-        raise UnsupportedError(f"the rsmc engine cannot run a model that uses '{name}'", hint="use --engine axiomatic")
+    if "FW" in task.model.uses:
+        raise UnsupportedError("the rsmc engine cannot run a model that uses 'FW'", hint="use --engine axiomatic")
     if task.model.name != "rmo":
         return
     for function in task.program.functions:

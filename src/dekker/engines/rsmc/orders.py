@@ -41,6 +41,7 @@ class CommitOrder:
     in_order: bool
     fences_order_all: bool = False
     same_location_reads: bool = True
+    same_location_writes: bool = True
     forwarding: bool = False
     local: Callable[[Event], LocalOrder] = lambda event: UNORDERED
 
@@ -71,7 +72,7 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "pso": IN_ORDER,
     "rc11": IN_ORDER,
     "power": CommitOrder(in_order=False, fences_order_all=True),
-    "armv7": CommitOrder(in_order=False, forwarding=True),
+    "armv7": CommitOrder(in_order=False, same_location_writes=False, forwarding=True),
     "aarch64": CommitOrder(in_order=False, forwarding=True, local=_aarch64),
     "riscv": CommitOrder(in_order=False, forwarding=True, local=_riscv),
     "rmo": CommitOrder(in_order=False, forwarding=True, same_location_reads=False, local=_full_updates),

@@ -20,6 +20,7 @@ from dekker.frontends.litmus.aarch64_operands import (
     Place,
     assign,
     bare_place,
+    bounded,
     cut,
     modifier,
     named,
@@ -44,7 +45,7 @@ from dekker.frontends.litmus.operands import (
     translate,
 )
 from dekker.ir.arithmetic import mask
-from dekker.ir.expressions import ONE, ZERO, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import ONE, ZERO, Binary, Const, Expr, Reg, Select, Unary, registers
 from dekker.ir.instructions import (
     Assign,
     Branch,
@@ -125,7 +126,7 @@ def _shift(op: str, destination: Operand, first: Operand, last: Operand) -> Code
 def _move(destination: Operand, source: Operand) -> Code:
     result = named(destination)
     if number(source) is not None:
-        return (assign(result, Const(immediate(source) & mask(result.width))),)
+        return (assign(result, Const(bounded(source, result.width))),)
     # Litmus tests also write MOV X0,W1.
     moved = named(source, None if result.width == 64 else 32)
     return (assign(result, cut(moved.width, value(moved))),)
@@ -346,7 +347,17 @@ def _return(address: Operand | None = None) -> Code:
     return (Exit(),)
 
 
-def _nothing(*_: Operand) -> Code:
+def _nothing() -> Code:
+    return ()
+
+
+def _hint(what: Operand) -> Code:
+    immediate(what, 0, 127)
+    return ()
+
+
+def _alignment(exponent: Operand) -> Code:
+    immediate(exponent, 0, 31)
     return ()
 
 
@@ -430,7 +441,7 @@ def _load_pair(access: _Access, first: Operand, last: Operand, address: Operand,
     _check_update(last, high, where)
     start = where.address
     held: Code = ()
-    if low.name == where.base:
+    if low.name in registers(start):
         # The first load overwrites the register that the second address needs.
         held, start = (Assign("pair", start),), Reg("pair")
     loads = *_loads(access, low, start, size), *_loads(access, high, displaced(start, size), size)
@@ -568,8 +579,8 @@ def _control() -> Iterator[tuple[str, Form]]:
     yield "ret", form(_return, 0, 1)
     for name in ("nop", "yield", "wfe", "sev", "sevl"):
         yield name, form(_nothing, 0)
-    for name in ("hint", "hlt", ".p2align"):
-        yield name, form(_nothing, 1)
+    yield "hint", form(_hint, 1)
+    yield ".p2align", form(_alignment, 1)
     for name in ("dmb", "dsb"):
         yield name, form(_barrier, 1, 1, name)
     yield "isb", form(_instruction_barrier, 0, 1)
@@ -656,7 +667,9 @@ _REASON = outside(
     {
         "exclusive accesses to a pair of registers are": r"lda?xp stl?xp",
         "atomic accesses to a pair of registers are": r"r?casp\w* swpp\w* ldclrp\w* ldsetp\w*",
-        "system registers and instructions are": r"msr mrs svc hvc smc eret sysl? at tlbip? udf brk wfi dcps\d drps",
+        "system registers and instructions are": (
+            r"msr mrs svc hvc smc eret sysl? at tlbip? udf brk hlt wfi dcps\d drps"
+        ),
         "caches and instruction memory are": r"dc ic prfu?m adrp? blr? br",
         "memory tags are": r"ldgm? stz?2?gm? stgp irg gmi addg subg subps?",
         "pointer authentication is": r"pac\w+ aut\w+ xpac\w* retaa retab bl?ra[ab]z? ldra[ab]",

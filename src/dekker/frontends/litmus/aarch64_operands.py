@@ -130,7 +130,12 @@ def second(width: int, operand: Operand, change: Operand | None = None) -> Expr:
         name, amount = modifier(change)
         if name != "lsl":
             raise change.expected("`LSL #12` after a number")
-    return Const((immediate(operand) << amount) & mask(width))
+    return Const((bounded(operand, width) << amount) & mask(width))
+
+
+def bounded(operand: Operand, width: int) -> int:
+    """The bits of a number of `width` bits, signed or not."""
+    return immediate(operand, -(1 << width - 1), mask(width)) & mask(width)
 
 
 # Addresses

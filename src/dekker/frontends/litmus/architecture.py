@@ -32,11 +32,14 @@ class InstructionError(Exception):
 class Architecture:
     """`register` gives None for what is not a register name. `instruction` translates one instruction (no label, no
     comment, stripped) and raises `InstructionError`; it is a pure function of its text, so its results are cached and
-    shared between tests. Branch targets stay label names."""
+    shared between tests. Branch targets stay label names.
+
+    `int_registers`: conditions look at registers as `register` says only as long as their values fit; one that may hold
+    more than 32 bits is looked at as a whole."""
 
     name: str
     aliases: tuple[str, ...]
     default_model: str
     register: Callable[[str], Register | None]
     instruction: Callable[[str], tuple[Instruction, ...]]
-    word_size: int = 4
+    int_registers: bool = False

@@ -26,6 +26,7 @@ from dekker.frontends.litmus.operands import (
     translate,
 )
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import registers as read_registers
 from dekker.ir.instructions import (
     Assign,
     Branch,
@@ -157,8 +158,11 @@ def _shifted(kind: str, value: Expr, count: Expr) -> Expr:
 
 
 def _number_or_register(operand: Operand) -> Expr:
-    value = number(operand)
-    return Const(value & 0xFFFF_FFFF) if value is not None else _value(operand)
+    return Const(_word(operand)) if number(operand) is not None else _value(operand)
+
+
+def _word(operand: Operand) -> int:
+    return immediate(operand, -(1 << 31), 0xFFFF_FFFF) & 0xFFFF_FFFF
 
 
 def _flexible(operand: Operand, shift: Operand | None) -> Expr:
@@ -328,10 +332,20 @@ def _moved(base: Expr, offset: Operand, shift: Operand | None) -> Expr:
     return base if value == ZERO else Binary("add", 32, base, value)
 
 
-def _written_back(place: Place, code: Code) -> Code:
+_ADDRESS, _UPDATED = "T.address", "T.updated"
+
+
+def _loaded(place: Place, registers: list[str], loads: Code) -> Code:
+    """Loads with the update of the base. What is computed from registers that they overwrite is computed first."""
     if place.update is None:
-        return code
-    return (*code, Assign(place.base, place.update))
+        return loads
+    if not read_registers(place.update).isdisjoint(registers):
+        return (Assign(_UPDATED, place.update), *loads, Assign(place.base, Reg(_UPDATED)))
+    return (*loads, Assign(place.base, place.update))
+
+
+def _stored(place: Place, stores: Code) -> Code:
+    return stores if place.update is None else (*stores, Assign(place.base, place.update))
 
 
 def _load(size: int, signed: bool, destination: Operand, source: Operand, after: Operand | None = None) -> Code:
@@ -341,18 +355,17 @@ def _load(size: int, signed: bool, destination: Operand, source: Operand, after:
     place = _place(source, after)
     if place.update is not None and target == place.base:
         raise destination.error("the register that is loaded and the base that is updated must differ")
-    return _written_back(place, (Load(target, place.address, size, signed=signed),))
+    return _loaded(place, [target], (Load(target, place.address, size, signed=signed),))
 
 
 def _literal(operand: Operand) -> Expr:
     inner = Operand(operand.text[1:].strip(), operand.offset + 1)
-    value = number(inner)
-    return Const(value & 0xFFFF_FFFF) if value is not None else Address(label(inner))
+    return Const(_word(inner)) if number(inner) is not None else Address(label(inner))
 
 
 def _store(size: int, source: Operand, destination: Operand, after: Operand | None = None) -> Code:
     place = _place(destination, after)
-    return _written_back(place, (Store(place.address, _value(source), size),))
+    return _stored(place, (Store(place.address, _value(source), size),))
 
 
 def _load_exclusive(size: int, destination: Operand, source: Operand) -> Code:
@@ -367,21 +380,30 @@ def _store_exclusive(size: int, status: Operand, source: Operand, destination: O
     return (StoreConditional(target, place.address, _value(source), size),)
 
 
-_ADDRESS = "T.address"
-
-
-def _several(load: bool, registers: list[str], place: Place, first: int) -> Code:
+def _load_several(registers: list[str], place: Place, first: int) -> Code:
     """Word by word, upwards from `first` bytes after the address."""
-    address: Expr = place.address
-    code: list[Instruction] = []
-    if load and place.base in registers[:-1]:
-        code.append(Assign(_ADDRESS, address))
-        address = Reg(_ADDRESS)
-    for index, register in enumerate(registers):
-        offset = first + 4 * index
-        there = compute("add", 32, address, Const(offset)) if offset else address
-        code.append(Load(register, there, 4) if load else Store(there, Reg(register), 4))
-    return _written_back(place, tuple(code))
+    start: Expr = place.address
+    held: Code = ()
+    if not read_registers(start).isdisjoint(registers[:-1]):
+        held, start = (Assign(_ADDRESS, start),), Reg(_ADDRESS)
+    loads = (Load(register, _after(start, first, index), 4) for index, register in enumerate(registers))
+    return _loaded(place, registers, (*held, *loads))
+
+
+def _store_several(registers: list[str], place: Place, first: int) -> Code:
+    stores = (Store(_after(place.address, first, index), Reg(register), 4) for index, register in enumerate(registers))
+    return _stored(place, tuple(stores))
+
+
+def _after(start: Expr, first: int, index: int) -> Expr:
+    offset = first + 4 * index
+    return compute("add", 32, start, Const(offset)) if offset else start
+
+
+def _several(load: bool, registers: list[str], place: Place, first: int, operand: Operand) -> Code:
+    if load and place.update is not None and place.base in registers:
+        raise operand.error("the registers that are loaded and the base that is updated must differ")
+    return (_load_several if load else _store_several)(registers, place, first)
 
 
 def _pair(load: bool, first: Operand, *operands: Operand) -> Code:
@@ -394,7 +416,7 @@ def _pair(load: bool, first: Operand, *operands: Operand) -> Code:
     if len(operands) < 2:
         raise operands[0].expected("an address", _PLACE_HINT)
     second, *place = operands
-    return _several(load, [_register(first), _register(second)], _place(*place), 0)
+    return _several(load, [_register(first), _register(second)], _place(*place), 0, first)
 
 
 _RANGE = re.compile(r"[rR](\d{1,2})\s*-\s*[rR](\d{1,2})")
@@ -405,7 +427,7 @@ def _multiple(load: bool, first: int, base: Operand, registers: Operand) -> Code
     start = _register(Operand(name, base.offset))
     names = _register_list(registers)
     update = Binary("add", 32, Reg(start), Const(4 * len(names))) if base.text.endswith("!") else None
-    return _several(load, names, Place(Reg(start), start, update), first)
+    return _several(load, names, Place(Reg(start), start, update), first, base)
 
 
 def _register_list(operand: Operand) -> list[str]:
@@ -456,11 +478,18 @@ def _barrier(instruction: str, domain: Operand | None = None) -> Code:
     return (Fence(f"{instruction}.{kind}"),)
 
 
-def _instruction_barrier(_domain: Operand | None = None) -> Code:
+def _instruction_barrier(domain: Operand | None = None) -> Code:
+    if domain is not None and domain.text.lower() != "sy":
+        raise domain.expected("`SY` or nothing")
     return (Fence("isb"),)
 
 
-def _nothing(*_operands: Operand) -> Code:
+def _nothing() -> Code:
+    return ()
+
+
+def _prefetch(address: Operand) -> Code:
+    _place(address)
     return ()
 
 
@@ -537,7 +566,8 @@ def _forms() -> dict[str, Form]:
         "cbz": form(_branch_on_zero, 2, 2, True),
         "cbnz": form(_branch_on_zero, 2, 2, False),
         "isb": form(_instruction_barrier, 0, 1),
-        **{name: form(_nothing, 0, 2) for name in ("nop", "yield", "wfe", "wfi", "sev", "pld", "pldw", "pli")},
+        **{name: form(_nothing, 0) for name in ("nop", "yield", "wfe", "wfi", "sev")},
+        **{name: form(_prefetch, 1) for name in ("pld", "pldw", "pli")},
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, compress
 from typing import NamedTuple
@@ -11,7 +12,8 @@ from typing import NamedTuple
 from dekker.errors import ParseError, UnsupportedError
 from dekker.frontends.litmus.architecture import Architecture, InstructionError, Register
 from dekker.frontends.litmus.condition import Names, parse_property
-from dekker.frontends.litmus.format import Globals, InitEntry, LitmusFile
+from dekker.frontends.litmus.format import Globals, InitEntry, LitmusFile, contradiction, rescaled
+from dekker.frontends.litmus.sizes import access_sizes, reached_by_double_words, register_may_exceed
 from dekker.ir.expressions import Address, Binary, Const, Reg, Select, Unary
 from dekker.ir.instructions import Assign, Branch, Instruction, Jump
 from dekker.ir.program import Function, Program, Thread
@@ -25,7 +27,8 @@ execution."""
 
 class Translated(NamedTuple):
     """The content of one cell. `symbols` are the globals it names, `symbolic` its registers `%x`, `targets` the labels
-    it goes to, `sets` and `reads` the hidden registers (flags), which have a dot in their names."""
+    it goes to, `sets` and `reads` the hidden registers (flags), which have a dot in their names, `sizes` the sizes of
+    its accesses, added up."""
 
     labels: tuple[str, ...]
     instructions: tuple[Instruction, ...] = ()
@@ -34,12 +37,13 @@ class Translated(NamedTuple):
     targets: tuple[str, ...] = ()
     sets: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
+    sizes: int = 0
 
 
 class _Column:
     """A thread as it grows."""
 
-    __slots__ = ("body", "jumps", "labels", "reads", "sets", "spans", "symbolic")
+    __slots__ = ("body", "jumps", "labels", "reads", "sets", "sizes", "spans", "symbolic")
 
     def __init__(self) -> None:
         self.body: list[Instruction] = []
@@ -49,16 +53,45 @@ class _Column:
         self.symbolic: set[str] = set()
         self.sets: set[str] = set()
         self.reads: set[str] = set()
+        self.sizes = 0
 
 
 def parse_assembly(test: LitmusFile, architecture: Architecture) -> Program:
     """Reads the program and final part of a test."""
-    memory = Globals(test.init, architecture.word_size)
-    columns = _read_columns(test, architecture, memory)
+    columns, mentioned = _read_columns(test, architecture)
     threads, widths = _threads(test, architecture, columns)
+    memory = _globals(test, columns, threads)
+    if any(entry.elements for entry in test.init):
+        test = replace(test, init=rescaled(test.init, memory))
+        threads, widths = _threads(test, architecture, columns)
+        memory = _globals(test, columns, threads)
+    for name in mentioned:
+        memory.mention(name)
     functions = tuple(_function(f"P{index}", column) for index, column in enumerate(columns))
-    prop = parse_property(test, _names(architecture, memory, len(columns), widths))
+    prop = parse_property(test, _names(architecture, memory, functions, threads, widths))
     return Program(test.name, architecture.name, memory.objects(), functions, threads, prop, test.source)
+
+
+_DOUBLE_WORD = 8
+
+
+def _globals(test: LitmusFile, columns: list[_Column], threads: tuple[Thread, ...]) -> Globals:
+    """Which globals have 8 bytes need only be found out where accesses of 8 bytes stand beside others."""
+    sizes = 0
+    for column in columns:
+        sizes |= column.sizes
+    if sizes < _DOUBLE_WORD:
+        return Globals(test.init)
+    if sizes == _DOUBLE_WORD:
+        return Globals(test.init, word_size=_DOUBLE_WORD)
+    in_memory = {
+        value.symbol
+        for entry in test.init
+        if entry.thread is None
+        for value in entry.values
+        if isinstance(value, Address)
+    }
+    return Globals(test.init, reached_by_double_words([column.body for column in columns], threads, in_memory))
 
 
 # Columns
@@ -71,7 +104,8 @@ _LOCK = re.compile(r"\b(lock\s*);", re.IGNORECASE)
 _SYMBOLIC = re.compile(r"%[A-Za-z_]\w*", re.ASCII)
 
 
-def _read_columns(test: LitmusFile, architecture: Architecture, memory: Globals) -> list[_Column]:
+def _read_columns(test: LitmusFile, architecture: Architecture) -> tuple[list[_Column], dict[str, None]]:
+    """The threads, and the globals that they name."""
     start, end = test.program
     text = test.text[start:end]
     if architecture.name.startswith("X86"):
@@ -82,6 +116,7 @@ def _read_columns(test: LitmusFile, architecture: Architecture, memory: Globals)
     by_position = [columns[number] for number in order]
     translate = _translator(architecture)
     source = test.source
+    mentioned: dict[str, None] = {}
     offset = start + len(rows[0]) + 1
     for row in rows[1:-1]:
         cells = row.split("|")
@@ -96,13 +131,15 @@ def _read_columns(test: LitmusFile, architecture: Architecture, memory: Globals)
                     translated = translate(text)
                 except InstructionError as error:
                     raise _instruction_error(error, span) from None
-                _append(column, translated, span, memory)
+                _append(column, translated, span)
+                for symbol in translated.symbols:
+                    mentioned[symbol] = None
             offset += len(cell) + 1
     if len(rows) == 1 or rows[-1].strip():
         raise _unfinished_row(test, rows[-1], end)
     for column in columns:
         _check_targets(column)
-    return columns
+    return columns, mentioned
 
 
 def _header(test: LitmusFile, row: str, start: int) -> list[int]:
@@ -124,7 +161,7 @@ def _header(test: LitmusFile, row: str, start: int) -> list[int]:
     return numbers
 
 
-def _append(column: _Column, cell: Translated, span: Span, memory: Globals) -> None:
+def _append(column: _Column, cell: Translated, span: Span) -> None:
     body, labels = column.body, column.labels
     for label in cell.labels:
         if label in labels:
@@ -137,8 +174,7 @@ def _append(column: _Column, cell: Translated, span: Span, memory: Globals) -> N
     else:
         body += cell.instructions
     column.spans += [span] * len(cell.instructions)
-    for symbol in cell.symbols:
-        memory.mention(symbol)
+    column.sizes |= cell.sizes
     if cell.symbolic:
         column.symbolic.update(cell.symbolic)
     if cell.sets:
@@ -220,6 +256,7 @@ def _translated(labels: tuple[str, ...], instructions: tuple[Instruction, ...], 
         targets=tuple(item.target for item in instructions if isinstance(item, Branch | Jump)),
         sets=frozenset(item.dst for item in instructions if isinstance(item, Assign) and "." in item.dst),
         reads=frozenset(leaf.name for leaf in leaves if isinstance(leaf, Reg) and "." in leaf.name),
+        sizes=access_sizes(instructions),
     )
 
 
@@ -267,9 +304,21 @@ def _threads(test: LitmusFile, architecture: Architecture, columns: list[_Column
             if entry.type and entry.size is not None:
                 widths[thread, entry.name.upper()] = 8 * entry.size
             if entry.values:
-                registers[thread][register.name] = _initial(entry)
+                value = _initial(entry)
+                if registers[thread].setdefault(register.name, value) != value:
+                    raise contradiction(_earlier(test, architecture, entry, thread), entry)
     threads = tuple(Thread(f"P{index}", f"P{index}", tuple(values.items())) for index, values in enumerate(registers))
     return threads, widths
+
+
+def _earlier(test: LitmusFile, architecture: Architecture, second: InitEntry, thread: int) -> InitEntry:
+    """The entry that gave the register of `second` its value."""
+
+    def register(entry: InitEntry) -> str | None:
+        found = _register(architecture, entry.name)
+        return found.name if found and entry.values and (entry.thread == thread or entry.name[0] == "%") else None
+
+    return next(entry for entry in test.init if register(entry) == register(second))
 
 
 def _check_thread(entry: InitEntry, threads: int) -> int:
@@ -287,12 +336,23 @@ def _initial(entry: InitEntry) -> Const | Address:
     return Const(value) if isinstance(value, int) else value
 
 
-def _names(architecture: Architecture, memory: Globals, threads: int, widths: Widths) -> Names:
+def _names(
+    architecture: Architecture,
+    memory: Globals,
+    functions: tuple[Function, ...],
+    threads: tuple[Thread, ...],
+    widths: Widths,
+) -> Names:
     def register(thread: int, name: str) -> RegisterValue | None:
         found = _register(architecture, name)
         if found is None:
             return None
-        width = widths.get((thread, name.upper()), found.width) if widths else found.width
+        width = widths.get((thread, name.upper())) if widths else None
+        if width is None:
+            exceeds = architecture.int_registers and register_may_exceed(
+                found.name, functions[thread].body, threads[thread]
+            )
+            width = 64 if exceeds else found.width
         return RegisterValue(thread, found.name, width, "" if found.name == name else name)
 
     def value(name: str, index: int | None) -> MemoryValue:
@@ -302,7 +362,7 @@ def _names(architecture: Architecture, memory: Globals, threads: int, widths: Wi
         memory.mention(name)
         return AddressValue(name, offset)
 
-    return Names(threads, register, value, address)
+    return Names(len(threads), register, value, address)
 
 
 # Errors

@@ -11,7 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dekker.errors import ParseError, UnsupportedError
-from dekker.frontends.litmus.format import DIGITS, LAST_INDEX, NAME, THREAD, LitmusFile, parse_number
+from dekker.frontends.litmus.format import (
+    DIGITS,
+    FINAL_WORD,
+    LAST_INDEX,
+    NAME,
+    THREAD,
+    LitmusFile,
+    check_number,
+    parse_number,
+    type_size,
+)
 from dekker.ir.property import (
     AddressValue,
     And,
@@ -44,8 +54,9 @@ class Names:
 
 
 def parse_property(test: LitmusFile, names: Names) -> Property:
-    """Reads everything from `locations` or the condition on. Text below the condition is ignored."""
-    wide: set[Observable] = set()
+    """Reads everything from `locations` or the condition on. Behind the condition there may be `;` and blocks
+    `<< … >>`, which are for other tools."""
+    wide: set[RegisterValue] = set()
     while True:
         reader = _Reader(test, names, frozenset(wide))
         result = reader.property()
@@ -54,7 +65,8 @@ def parse_property(test: LitmusFile, names: Names) -> Property:
         wide |= reader.widened
 
 
-_KEYWORD = re.compile(r"\s*(?:;\s*)*((?:~\s*|not\s+)?exists|forall|final|observed|locations|filter)\b|\s*(?=\()")
+_KEYWORD = re.compile(rf"\s*(?:;\s*)*({FINAL_WORD})\b|\s*(?=\()")
+_TRAILER = re.compile(r"(?:\s+|;|<<.*?>>)*", re.DOTALL)
 _ATOM = re.compile(
     rf"\s*(?:{THREAD}:([%$]?{NAME})|\[?({NAME})\]?)\s*==?\s*"
     rf"(?:(-?{DIGITS})|((?!NULL\b){NAME}))(?=\s*(?:[/\\)=;]|$|\n))",
@@ -62,11 +74,13 @@ _ATOM = re.compile(
 )
 _OPERATOR = re.compile(r"\s*(/\\|\\/|=>|&&|\|\|)")
 _TOKEN = re.compile(rf"\s*({DIGITS}|[%$]?{NAME}|!=|<>|==|=(?!>)|/\\|\\/|=>|\S)", re.ASCII)
+_TYPE_WORD = re.compile(r"[A-Za-z_]\w*|\*", re.ASCII)
 _THREAD_NAME = re.compile(THREAD, re.ASCII)
-_EXPECTED_MODELS = re.compile(r"\s*;?\s*with\b((?:\s*\w+\s*:\s*~?\s*\w+\s*;?)*)")
+_EXPECTED_MODELS = re.compile(r"\s*;?\s*with\b(?:\s*[\w.-]+\s*:\s*(?:(?:~\s*)?exists|forall)\b\s*;?)*")
 
 _PRECEDENCE = {"/\\": 3, "&&": 3, "\\/": 2, "||": 2, "=>": 1}
 _DEEPEST = 90
+_LARGEST = 8
 _HINT = "atoms look like `0:r1=1`, `x=2`, `[x]=2` or `0:r1=x`; join them with `/\\`, `\\/`, `~`, `=>`"
 _QUANTIFIERS = {
     "exists": Quantifier.EXISTS,
@@ -79,13 +93,13 @@ _QUANTIFIERS = {
 class _Reader:
     """A recursive descent over `test.text`; `position` is where to go on."""
 
-    def __init__(self, test: LitmusFile, names: Names, wide: frozenset[Observable]) -> None:
+    def __init__(self, test: LitmusFile, names: Names, wide: frozenset[RegisterValue]) -> None:
         self.test = test
         self.text = test.text
         self.position = test.final
         self.names = names
         self.wide = wide
-        self.widened: set[Observable] = set()
+        self.widened: set[RegisterValue] = set()
         self.depth = 0
 
     def property(self) -> Property:
@@ -94,25 +108,24 @@ class _Reader:
         keep: Formula | None = None
         while condition is None and (found := _KEYWORD.match(self.text, self.position)):
             word = found[1] or "exists"
+            if word == "filter" and keep is not None:
+                raise ParseError("there is a filter already", self.test.span(*found.span(1)), "join them with `/\\`")
             self.position = found.end()
             if word == "locations":
                 observed += self.locations()
             elif word == "filter":
                 keep = self.formula()
             else:
-                condition = self.condition(word)
+                condition = self.condition(word.lower())
+        self.check_rest()
         if condition is not None:
-            self.check_rest()
             observed += observables(condition.formula)
-        elif self.position < len(self.text):
-            self.check_rest()
         return Property(condition, keep, tuple(dict.fromkeys(observed)))
 
     def condition(self, word: str) -> Condition:
         quantifier = _QUANTIFIERS.get(word, Quantifier.NOT_EXISTS)
         formula = self.observed_states() if word == "observed" else self.formula()
-        if word == "final":
-            self.skip_expectations()
+        self.skip_expectations()
         return Condition(quantifier, formula)
 
     def observed_states(self) -> Formula:
@@ -135,24 +148,32 @@ class _Reader:
             self.position = found.end()
 
     def check_rest(self) -> None:
-        line_end = self.text.find("\n", self.position)
-        rest = self.text[self.position : None if line_end < 0 else line_end].strip()
-        if rest and not rest.startswith((";", "<<")):
-            raise self.error("the condition should end here", "close it with a line end or `;`")
+        rest = _TRAILER.match(self.text, self.position)
+        assert rest is not None
+        self.position = rest.end()
+        if self.position < len(self.text):
+            hint = "only comments, `;` and blocks `<< … >>` may follow; join conditions with `/\\` or `\\/`"
+            raise self.error("the test should end here", hint)
 
     def locations(self) -> list[Observable]:
         self.expect("[")
         found: list[Observable] = []
         while not self.accept("]"):
             found.append(self.observable())
-            while self.peek() not in (";", "]", ""):  # a type, which only says how to print the value
-                if self.peek() == "(":
-                    raise self.unsupported()
-                self.take()
-            if not self.accept(";"):
-                self.expect("]")
-                break
+            self.skip_type()
+            if not self.accept(";") and self.peek() != "]":
+                raise self.error("expected `;` or `]`", "locations are separated by `;`, as in `locations [x; 0:r1;]`")
         return found
+
+    def skip_type(self) -> None:
+        """It only says how to print the value."""
+        start = self.token()[1]
+        words = []
+        while _TYPE_WORD.fullmatch(self.peek()):
+            words.append(self.take())
+        if words and type_size(" ".join(words)) is None:
+            hint = "locations are separated by `;`, as in `locations [x; 0:r1;]`"
+            raise ParseError(f"`{' '.join(words)}` is not a type", self.test.span(start, self.position), hint)
 
     # Formulas
 
@@ -206,10 +227,10 @@ class _Reader:
         if thread is not None:
             left: Observable = self.register(int(thread), register, found.start(2) if register else found.start())
         else:
-            left = self.names.memory(location, None)
+            left = self.global_value(location, None, found.start(3))
         self.position = found.end()
         if number is not None:
-            return self.equals(left, parse_number(number))
+            return self.equals(left, parse_number(number), found.start(4))
         return Equals(left, self.names.address(symbol, 0))
 
     def atom(self) -> Formula:
@@ -218,7 +239,8 @@ class _Reader:
         if operator not in ("=", "==", "!=", "<>"):
             raise self.unsupported() if operator == "(" else self.error("expected `=`", _HINT)
         self.take()
-        formula = self.array(left) if self.peek() == "{" else self.equals(left, self.term())
+        start = self.token()[1]
+        formula = self.array(left) if self.peek() == "{" else self.equals(left, self.term(), start)
         return formula if operator in ("=", "==") else Not(formula)
 
     def array(self, left: Observable) -> Formula:
@@ -228,20 +250,28 @@ class _Reader:
         self.expect("{")
         parts: list[Formula] = []
         while not self.accept("}"):
-            parts.append(self.equals(self.names.memory(left.symbol, len(parts)), self.term()))
+            start = self.token()[1]
+            parts.append(self.equals(self.names.memory(left.symbol, len(parts)), self.term(), start))
             if not self.accept(","):
                 self.expect("}")
                 break
         return And(tuple(parts))
 
-    def equals(self, left: Observable, right: Term) -> Formula:
+    def equals(self, left: Observable, right: Term, start: int) -> Formula:
+        """`start` is where `right` stands."""
         if not isinstance(right, int):
             return Equals(left, right)
         bits = left.width if isinstance(left, RegisterValue) else 8 * left.size
-        if not -(1 << bits - 1) <= right < 1 << bits and bits < 64:
+        if not -(1 << bits - 1) <= right < 1 << bits:
+            span = self.test.span(start, self.position)
+            check_number(right, span)
+            if isinstance(left, MemoryValue):
+                name = left.label or left.symbol
+                hint = f"`int64_t {left.symbol};` in the initial state makes it wider"
+                raise ParseError(f"{right} does not fit into the {left.size} bytes of `{name}`", span, hint)
             self.widened.add(left)
-        if left in self.wide:
-            left, bits = _widen(left), 64
+        if isinstance(left, RegisterValue) and left in self.wide:
+            left, bits = RegisterValue(left.thread, left.register, 64, left.label), 64
         right &= (1 << bits) - 1
         return Equals(left, right - (1 << bits) if right >> (bits - 1) else right)
 
@@ -263,10 +293,18 @@ class _Reader:
         return self.memory()
 
     def memory(self) -> MemoryValue:
+        start = self.token()[1]
         name = self.name()
         if self.peek() == "(":
             raise self.unsupported(name)
-        return self.names.memory(name, self.index() if self.accept("[") else None)
+        return self.global_value(name, self.index() if self.accept("[") else None, start)
+
+    def global_value(self, name: str, index: int | None, start: int) -> MemoryValue:
+        value = self.names.memory(name, index)
+        if value.size > _LARGEST:
+            span = self.test.span(start, start + len(name))
+            raise UnsupportedError(f"`{name}` has {value.size} bytes: conditions on it are not supported", span)
+        return value
 
     def index(self) -> int:
         text = self.peek()
@@ -365,9 +403,3 @@ class _Reader:
         text, start, end = self.token()
         span = self.test.span(start - len(name), end)
         return UnsupportedError(f"conditions on `{name or text}` are not supported", span, _HINT)
-
-
-def _widen(value: Observable) -> Observable:
-    if isinstance(value, RegisterValue):
-        return RegisterValue(value.thread, value.register, 64, value.label)
-    return MemoryValue(value.symbol, value.offset, 8, value.label)

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
@@ -30,7 +30,8 @@ Value = int | Address
 class InitEntry(NamedTuple):
     """One entry of the initial state. `thread` is None for memory, and for symbolic registers, whose names start with
     `%`. `type` is the type as written, without qualifiers (`int`, `uint64_t`, `atomic_int*`), or empty. `length` is
-    that of a declared array, `element` the index in `x[1]=…`. `values` is empty for a bare declaration."""
+    that of a declared array, `element` the index in `x[1]=…`. `values` is empty for a bare declaration. `elements` says
+    which values are addresses `x[1]` into an array without type, and their indices."""
 
     name: str
     thread: int | None
@@ -39,6 +40,7 @@ class InitEntry(NamedTuple):
     type: str = ""
     length: int | None = None
     element: int = 0
+    elements: tuple[tuple[int, int], ...] = ()
 
     @property
     def size(self) -> int | None:
@@ -77,7 +79,10 @@ _FIRST_LINE = re.compile(r'\s*([A-Za-z][\w-]*)[ \t]*(?:"([^"\n]*)"|([^\s{]\S*))?
 # Quoted text and `Key=value` lines may contain braces.
 _TO_INIT = re.compile(r'(?:"[^"]*"|\n[ \t]*[A-Za-z][\w.-]*[ \t]*=[^\n]*|[^"{\n]++|\n)*+\{')
 _LINE_WITH_BRACE = re.compile(r"^[ \t]*\{", re.MULTILINE)
-_FINAL = re.compile(r"[;}\n][^\S\n]*((?:~\s*|not\s+)?(?:exists|forall|final|observed|locations|filter)\b)")
+FINAL_WORD = r"(?:~\s*|not\s+)?exists|forall|final|[oO]bserved|locations|filter"
+_FINAL = re.compile(rf"[;}}\n][^\S\n]*((?:{FINAL_WORD})\b)(?!\s*:)")
+_FINAL_AFTER_THREADS = re.compile(rf"[\s;]*((?:{FINAL_WORD})\b)")
+_BRACE = re.compile(r"[{}]|'(?:\\.|[^'\\\n])+'|\"(?:\\.|[^\"\\\n])*\"")
 _BARE_CONDITION = re.compile(r";\s*(?=\()")
 _AFTER_INIT = re.compile(r"\s*;?")
 
@@ -104,12 +109,7 @@ def split_litmus(source: Source) -> LitmusFile:
     close = _matching_brace(source, text, brace)
     after = _AFTER_INIT.match(text, close + 1)
     start = after.end() if after else close + 1
-    final = _FINAL.search(text, start - 1)
-    if final is None and first[1].upper() not in C_ARCHITECTURES:
-        final = _BARE_CONDITION.search(text, start)
-        final_start = final.end() if final else len(text)
-    else:
-        final_start = final.start(1) if final else len(text)
+    final_start = _find_final(text, start, is_c=first[1].upper() in C_ARCHITECTURES)
     return LitmusFile(
         source,
         first[1],
@@ -154,6 +154,30 @@ def _matching_brace(source: Source, text: str, brace: int) -> int:
     return close
 
 
+def _find_final(text: str, start: int, *, is_c: bool) -> int:
+    found = _after_threads(text, start) if is_c else None
+    if found is None:
+        found = _FINAL.search(text, start - 1)
+    if found is not None:
+        return found.start(1)
+    bare = None if is_c else _BARE_CONDITION.search(text, start)
+    return bare.end() if bare else len(text)
+
+
+def _after_threads(text: str, start: int) -> re.Match[str] | None:
+    """The first word of the final part, directly behind the brace that closes a thread of a C test. Inside of threads
+    the same words are names."""
+    found = _FINAL_AFTER_THREADS.match(text, start)
+    depth = 0
+    for mark in _BRACE.finditer(text, start):
+        if found:
+            break
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if mark[0] == "}" and depth == 0:
+            found = _FINAL_AFTER_THREADS.match(text, mark.end())
+    return found
+
+
 # Comments
 
 
@@ -196,8 +220,11 @@ def _comments(source: Source, text: str) -> Iterator[tuple[int, int]]:
                     position = end
         elif mark == "/*":
             end = text.find("*/", position)
-            position = len(text) if end < 0 else end + 2
-            yield start, position
+            if end >= 0:
+                position = end + 2
+                yield start, position
+            elif groups or depth:  # not in the free text of the header
+                raise _not_closed(source, start, "*/")
         elif mark == "//":
             if groups or depth:
                 position = _line_end(text, position, keep_row_end=not is_c and groups == 1)
@@ -225,7 +252,11 @@ def _comment_end(source: Source, text: str, start: int) -> int:
             return mark.end()
     if text[start + 2 : start + 3].isalpha():  # `(*x=1)` in a condition
         return 0
-    raise ParseError("this comment is not closed", Span(source, start, start + 2), "`*)` is missing")
+    raise _not_closed(source, start, "*)")
+
+
+def _not_closed(source: Source, start: int, missing: str) -> ParseError:
+    return ParseError("this comment is not closed", Span(source, start, start + 2), f"`{missing}` is missing")
 
 
 # The initial state
@@ -240,6 +271,8 @@ _SIMPLE_ENTRY = re.compile(
 )
 _TOKEN = re.compile(rf"\s*(?:(?P<number>{DIGITS})[uUlL]*|(?P<name>[%$]?{NAME})|(?P<other>\S))", re.ASCII)
 _THREAD = re.compile(THREAD, re.ASCII)
+# Numbers of at most so many characters fit into 64 bits.
+_SHORT_NUMBER = 18
 
 
 def parse_number(text: str) -> int:
@@ -247,6 +280,12 @@ def parse_number(text: str) -> int:
     digits = text.lstrip("-")
     value = int(digits, 0) if digits[1:2].isalpha() else int(digits)
     return -value if text.startswith("-") else value
+
+
+def check_number(value: int, span: Span) -> int:
+    if not -(1 << 63) <= value < 1 << 64:
+        raise ParseError("this number does not fit into 64 bits", span)
+    return value
 
 
 class _Element(NamedTuple):
@@ -266,6 +305,8 @@ def _read_init(source: Source, text: str, start: int, end: int) -> list[InitEntr
             thread, name, number, symbol = found.groups()
             value = Address(symbol) if number is None else parse_number(number)
             span = Span(source, *found.span(2))
+            if number is not None and len(number) > _SHORT_NUMBER:
+                check_number(parse_number(number), Span(source, *found.span(3)))
             name = name if name[0] != "[" else name[1:-1]
             entries.append(InitEntry(name, None if thread is None else int(thread), (value,), span))
             position = found.end()
@@ -326,8 +367,9 @@ class Cursor:
         negative = self.accept("-")
         if self.kind() != "number":
             raise self.error("expected a number")
+        span = self.span
         value = parse_number(self.take())
-        return -value if negative else value
+        return check_number(-value if negative else value, span)
 
     def name(self) -> str:
         if self.kind() != "name":
@@ -465,16 +507,24 @@ def _fill_in(entries: list[InitEntry], elements: dict[int, list[Value | _Element
     sizes = {entry.name: entry.size for entry in entries if entry.type and entry.thread is None}
     for position, values in elements.items():
         filled = tuple(
-            Address(value.symbol, value.position * (sizes.get(value.symbol) or 4))
+            Address(value.symbol, value.position * (sizes.get(value.symbol) or _WORD))
             if isinstance(value, _Element)
             else value
             for value in values
         )
-        entries[position] = entries[position]._replace(values=filled)
+        untyped = tuple(
+            (index, value.position)
+            for index, value in enumerate(values)
+            if isinstance(value, _Element) and value.position and value.symbol not in sizes
+        )
+        entries[position] = entries[position]._replace(values=filled, elements=untyped)
 
 
 # Memory
 
+
+_WORD = 4
+_DOUBLE_WORD = 8
 
 TYPE_SIZES: dict[str, int] = {
     name: size
@@ -506,34 +556,42 @@ def type_size(name: str) -> int | None:
 
 
 class Globals:
-    """The global objects of a test: those of the initial state, then those met later, which start at 0."""
+    """The global objects of a test: those of the initial state, then those met later, which start at 0.
 
-    def __init__(self, entries: tuple[InitEntry, ...], word_size: int = 4) -> None:
-        self.word_size = word_size
-        self._element_sizes: dict[str, int] = {}
-        self._extents: dict[str, int] = {}
-        self._cells: dict[str, dict[int, Cell]] = {}
+    One without a declared type, or each of its elements, has 4 bytes. It has 8 if it is one of `wide` or if an initial
+    value needs them."""
+
+    def __init__(self, entries: tuple[InitEntry, ...], wide: Collection[str] = (), word_size: int = _WORD) -> None:
+        self._word_size = word_size
+        self._wide = set(wide)
+        self._declared: dict[str, int] = {}
+        self._lengths: dict[str, int] = {}
+        self._values: dict[str, dict[int, tuple[Value, InitEntry]]] = {}
         for entry in entries:
             if entry.thread is None and entry.name[0] not in "%$":
                 self._enter(entry)
             for value in entry.values:
-                if isinstance(value, Address) and value.symbol not in self._extents:
-                    self._extents[value.symbol] = 0
+                if isinstance(value, Address) and value.symbol not in self._lengths:
+                    self._lengths[value.symbol] = 0
 
     def _enter(self, entry: InitEntry) -> None:
         name = entry.name
         if entry.type:
             self.declare(name, self._declared_size(entry), entry.length)
         else:
-            self._extents.setdefault(name, 0)
-        size = self._element_sizes.get(name, self.word_size)
-        cells = self._cells.setdefault(name, {})
+            self._lengths.setdefault(name, 0)
+        if not entry.values:
+            return
+        if entry.length is not None and entry.length < len(entry.values):
+            raise ParseError(f"`{name}` has more initial values than elements", entry.span)
+        known = self._values.setdefault(name, {})
         for position, value in enumerate(entry.values, entry.element):
-            width = size if isinstance(value, int) else 8
-            cells[position * size] = Cell(
-                position * size, width, value & (1 << 8 * width) - 1 if isinstance(value, int) else value
-            )
-            self._extents[name] = max(self._extents[name], position * size + width)
+            first = known.setdefault(position, (value, entry))
+            if first[0] != value:
+                raise contradiction(first[1], entry)
+            if isinstance(value, int) and not -(1 << 31) <= value < 1 << 32:
+                self._wide.add(name)
+        self._lengths[name] = max(self._lengths[name], entry.element + len(entry.values))
 
     @staticmethod
     def _declared_size(entry: InitEntry) -> int:
@@ -546,27 +604,88 @@ class Globals:
 
     def declare(self, name: str, element_size: int, count: int | None = None) -> None:
         """Gives a global a type, and a length if it is an array."""
-        self._element_sizes[name] = element_size
-        self._extents[name] = max(self._extents.get(name, 0), element_size * (1 if count is None else count))
+        self._declared[name] = element_size
+        self._lengths[name] = max(self._lengths.get(name, 0), 1 if count is None else count)
 
     def mention(self, name: str) -> None:
-        self._extents.setdefault(name, 0)
+        self._lengths.setdefault(name, 0)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._extents
+        return name in self._lengths
 
     def element_size(self, name: str) -> int:
-        return self._element_sizes.get(name, self.word_size)
+        declared = self._declared.get(name)
+        if declared is not None:
+            return declared
+        return _DOUBLE_WORD if name in self._wide else self._word_size
 
     def value(self, name: str, index: int | None = None) -> MemoryValue:
         """What a condition reads as `x` or `x[1]`."""
         size = self.element_size(name)
-        offset = size * (index or 0)
-        self._extents[name] = max(self._extents.get(name, 0), offset + size)
-        return MemoryValue(name, offset, size, "" if index is None else f"{name}[{index}]")
+        length = (index or 0) + 1
+        if self._lengths.get(name, 0) < length:
+            self._lengths[name] = length
+        return MemoryValue(name, size * (index or 0), size, "" if index is None else f"{name}[{index}]")
 
     def objects(self) -> tuple[Object, ...]:
         return tuple(
-            Object(name, max(8, extent), tuple(self._cells[name].values()) if name in self._cells else ())
-            for name, extent in self._extents.items()
+            Object(
+                name,
+                max(8, length * self.element_size(name)) if length > 1 or name in self._declared else 8,
+                self._cells(name) if name in self._values else (),
+            )
+            for name, length in self._lengths.items()
         )
+
+    def _cells(self, name: str) -> tuple[Cell, ...]:
+        size = self.element_size(name)
+        scalar = self._lengths[name] == 1
+        cells: list[Cell] = []
+        for position, (value, entry) in self._values[name].items():
+            if isinstance(value, int):
+                _check_fit(value, size, entry)
+                cells += _number_cells(position * size, size, value)
+            elif scalar:
+                cells.append(Cell(0, _DOUBLE_WORD, value))
+            elif size < _WORD:
+                raise ParseError(f"an address does not fit into an element of `{name}`", entry.span)
+            else:
+                cells.append(Cell(position * size, min(size, _DOUBLE_WORD), value))
+        return tuple(cells)
+
+
+def _check_fit(value: int, size: int, entry: InitEntry) -> None:
+    bits = 8 * size
+    if not -(1 << bits - 1) <= value < 1 << bits:
+        plural = "s" if size > 1 else ""
+        raise ParseError(f"{value} does not fit into the {size} byte{plural} of `{entry.name}`", entry.span)
+
+
+def _number_cells(offset: int, size: int, value: int) -> list[Cell]:
+    """One cell, or two for numbers of 16 bytes."""
+    step = min(size, _DOUBLE_WORD)
+    mask = (1 << 8 * step) - 1
+    return [Cell(offset + place, step, value >> 8 * place & mask) for place in range(0, size, step)]
+
+
+def contradiction(first: InitEntry, second: InitEntry) -> ParseError:
+    line, column = first.span.line, first.span.column
+    return ParseError(
+        f"`{second.span.text}` has another initial value already",
+        second.span,
+        f"the first one is in line {line}, column {column}",
+    )
+
+
+def rescaled(entries: tuple[InitEntry, ...], memory: Globals) -> tuple[InitEntry, ...]:
+    """The entries with addresses `x[1]` as the final sizes of the elements give them."""
+    return tuple(_rescaled(entry, memory) if entry.elements else entry for entry in entries)
+
+
+def _rescaled(entry: InitEntry, memory: Globals) -> InitEntry:
+    values = list(entry.values)
+    for index, position in entry.elements:
+        old = values[index]
+        assert isinstance(old, Address)
+        values[index] = Address(old.symbol, position * memory.element_size(old.symbol))
+    return entry._replace(values=tuple(values))

@@ -22,7 +22,7 @@ from dekker.frontends.litmus.operands import (
     number,
     translate,
 )
-from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg, Unary
+from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg, Unary, registers
 from dekker.ir.instructions import Assign, Branch, Exit, Fence, Instruction, Jump, Load, Store, StoreConditional
 
 Code = tuple[Instruction, ...]
@@ -167,8 +167,11 @@ def _store_update(size: int, source: Operand, *place: Operand) -> Code:
 def _load_indexed_update(size: int, signed: bool, destination: Operand, base: Operand, index: Operand) -> Code:
     if _register(destination) == _register(base):
         raise destination.error("the register that is loaded and the base that is updated must differ")
-    address = _indexed(base, index)
-    return Load(_register(destination), address, size, signed=signed), Assign(_register(base), address)
+    address, target, updated = _indexed(base, index), _register(destination), _register(base)
+    if target in registers(address):
+        held = Reg("T.address")
+        return Assign(held.name, address), Load(target, held, size, signed=signed), Assign(updated, held)
+    return Load(target, address, size, signed=signed), Assign(updated, address)
 
 
 def _store_indexed_update(size: int, source: Operand, base: Operand, index: Operand) -> Code:
@@ -317,17 +320,24 @@ _UNARY_OPERATIONS: dict[str, Callable[[Expr], Expr]] = {
     "extsw": _extend(32),
 }
 _FENCES = {"sync": "sync", "hwsync": "sync", "msync": "sync", "lwsync": "lwsync", "eieio": "eieio", "isync": "isync"}
-_NO_EFFECT = ("nop", "dcbf", "dcbst", "dcbt", "dcbtst", "com")
+_CACHE_HINTS = ("dcbf", "dcbst", "dcbt", "dcbtst")
 
 
-def _fence(kind: str, *_variant: Operand) -> Code:
-    if _variant and kind == "sync":
-        value = immediate(_variant[0], 0, 1)
-        kind = ("sync", "lwsync")[value]
-    return (Fence(kind),)
+def _fence(kind: str, variant: Operand | None = None) -> Code:
+    """`sync 1` is `lwsync`."""
+    return (Fence(kind if variant is None else ("sync", "lwsync")[immediate(variant, 0, 1)]),)
 
 
-def _nothing(*_operands: Operand) -> Code:
+def _nothing() -> Code:
+    return ()
+
+
+def _cache_hint(base: Operand, index: Operand) -> Code:
+    _indexed(base, index)
+    return ()
+
+
+def _comment(*_words: Operand) -> Code:
     return ()
 
 
@@ -390,8 +400,10 @@ _FORMS: dict[str, Form] = {
     **_arithmetic_forms(),
     **_compare_forms(),
     **_memory_forms(),
-    **{name: form(_fence, 0, 1, kind) for name, kind in _FENCES.items()},
-    **{name: form(_nothing, 0, 2) for name in _NO_EFFECT},
+    **{name: form(_fence, 0, int(name == "sync"), kind) for name, kind in _FENCES.items()},
+    **{name: form(_cache_hint, 2) for name in _CACHE_HINTS},
+    "nop": form(_nothing, 0),
+    "com": form(_comment, 0, 99),
 }
 _REASONS = {
     "there are no calls": ("bl", "bctr", "bctrl", "blrl", "mtlr", "mflr", "sc"),
@@ -410,4 +422,6 @@ def _instruction(text: str) -> Code:
     return translate(text, _FORMS, "PPC", _reject)
 
 
-ARCHITECTURE = Architecture("PPC", ("PPC64", "POWER", "PowerPC"), "power", _register_name, _instruction)
+ARCHITECTURE = Architecture(
+    "PPC", ("PPC64", "POWER", "PowerPC"), "power", _register_name, _instruction, int_registers=True
+)

@@ -264,6 +264,15 @@ def _check_both(first: Place, second: Place, operand: Operand) -> None:
         raise operand.error("only one operand can be in memory")
 
 
+def _check_fit(place: Place, width: int, operand: Operand) -> None:
+    """Numbers are as wide as the instruction, signed or not."""
+    if isinstance(place, Immediate) and isinstance(place.value, Const):
+        number = _number(operand.text.removeprefix("$"))
+        assert number is not None
+        if not -(1 << width - 1) <= number < 1 << width:
+            raise operand.error(f"{number} does not fit into the {width} bits of this instruction")
+
+
 # Flags
 
 _FLAGS = {name: Reg(f"FLAGS.{name}") for name in ("ZF", "SF", "CF", "OF")}
@@ -341,6 +350,7 @@ def _move(style: Style, written: int, first: Operand, second: Operand) -> Code:
     target, origin = _place(destination), _place(source)
     _check_both(target, origin, source)
     width = _width(written, target, origin)
+    _check_fit(origin, width, source)
     if isinstance(target, Part) and isinstance(origin, Memory) and width >= 32:
         return (Load(target.register, origin.address, width // 8),)
     code, value = _value(origin, width)
@@ -367,6 +377,7 @@ def _binary(style: Style, op: str, keep: bool, written: int, first: Operand, sec
     target, origin = _place(destination), _place(source)
     _check_both(target, origin, source)
     width = _width(written, target, origin)
+    _check_fit(origin, width, source)
     code, right = _value(origin, width)
     if style.locked:
         return _locked(op, target, width, right, destination)
@@ -510,12 +521,14 @@ def _load_address(style: Style, written: int, first: Operand, second: Operand) -
 
 
 def _conditional_move(style: Style, condition: str, written: int, first: Operand, second: Operand) -> Code:
-    """The register that is written comes first in both orders, unless the other operand is in memory."""
-    if isinstance(_place(first), Memory):
-        first, second = second, first
-    target, origin = _place(first), _place(second)
+    """Memory can only be the source: herd's `cmovc %eax,(x)`, with the register first in AT&T's order too, is
+    understood."""
+    destination, source = _ordered(style, first, second)
+    if isinstance(_place(destination), Memory):
+        destination, source = source, destination
+    target, origin = _place(destination), _place(source)
     if not isinstance(target, Part):
-        raise first.expected("a register")
+        raise destination.expected("a register")
     width = _width(written, target, origin)
     code, value = _value(origin, width)
     kept, moved = _cut(width, _read(target)), _cut(width, value)
@@ -536,7 +549,14 @@ def _jump(_style: Style, target: Operand) -> Code:
     return (Jump(label(target)),)
 
 
-def _nothing(*_operands: Operand) -> Code:
+def _nothing() -> Code:
+    return ()
+
+
+def _padding(operand: Operand | None = None) -> Code:
+    """The operand that makes a longer `nop` is not accessed."""
+    if operand is not None and _part(operand.text) is None and _OUTER.fullmatch(operand.text) is None:
+        raise operand.expected("a register or memory")
     return ()
 
 
@@ -575,8 +595,10 @@ def _forms(style: Style) -> dict[str, Form]:
     forms["movsxd"] = form(_extend, 2, 2, style, True, 32, 0)
     for name in ("mfence", "lfence", "sfence"):
         forms[name] = form(_simple, 0, 0, style, Fence(name))
-    for name in ("nop", "nopw", "nopl", "nopq", "pause", "endbr32", "endbr64"):
-        forms[name] = form(_nothing, 0, 1)
+    for name in ("nop", "nopw", "nopl", "nopq"):
+        forms[name] = form(_padding, 0, 1)
+    for name in ("pause", "endbr32", "endbr64"):
+        forms[name] = form(_nothing, 0)
     forms["ret"] = form(_simple, 0, 0, style, Exit())
     forms["jmp"] = form(_jump, 1, 1, style)
     return forms

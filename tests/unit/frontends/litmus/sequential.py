@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dekker.frontends.litmus import parse_litmus
 from dekker.ir.arithmetic import RMW_OPERATORS, mask, signed
+from dekker.ir.conditions import formula_holds
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, evaluate_binary, evaluate_unary
 from dekker.ir.instructions import (
     Assign,
@@ -23,6 +24,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Program
+from dekker.ir.property import Observable, RegisterValue
 from dekker.ir.validate import validate
 from dekker.source import Source
 
@@ -124,3 +126,17 @@ def execute(program: Program, registers: Mapping[str, int]) -> Machine:
         target = machine.step(function.body[position])
         position = position + 1 if target is None else function.labels[target]
     raise AssertionError("the thread does not end")
+
+
+def holds(program: Program) -> bool:
+    """Whether the condition of a test of one thread holds at its end."""
+    machine = execute(program, {})
+
+    def value(item: Observable) -> int:
+        if isinstance(item, RegisterValue):
+            return machine.registers.get(item.register, 0) & mask(item.width)
+        return machine.read(machine.layout.starts[item.symbol] + item.offset, item.size)
+
+    prop = program.property
+    assert prop.condition is not None
+    return formula_holds(prop.condition.formula, {item: value(item) for item in prop.observed}, machine.layout)

@@ -135,6 +135,26 @@ def test_pairs_and_lists() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ("LDRD R2,R3,[R1,R2]", {"R2": 8, "R3": 9}),
+        ("LDRD R1,R3,[R1,R2]", {"R1": 8, "R3": 9}),
+        ("LDRD R3,R2,[R1,R2]", {"R3": 8, "R2": 9}),
+        ("LDRD R2,R3,[R1],R2", {"R2": 7, "R3": 8, "R1": 4}),
+        ("LDR R2,[R1],R2", {"R2": 7, "R1": 4}),
+        ("LDR R2,[R1,R2]!", {"R2": 8, "R1": 4}),
+        ("LDRNE R2,[R1],R2", {"R2": 7, "R1": 4}),
+        ("LDM R1,{R1-R3}", {"R1": 7, "R2": 8, "R3": 9}),
+    ],
+)
+def test_addresses_are_computed_before_loads_overwrite_their_registers(cells: str, expected: dict[str, int]) -> None:
+    machine = run(cells, "int x[3]={7,8,9}; 0:R1=x; 0:R2=4;")
+    start = machine.layout.starts["x"]
+    found = {name: machine.registers[name] for name in expected}
+    assert {name: value - start if value >= start else value for name, value in found.items()} == expected
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
         ("DMB", "dmb.sy"),
@@ -316,6 +336,10 @@ def test_conditional_accesses_branch_around() -> None:
         ("LDRD R14,[R1]", "expected a register"),
         ("LDRD %x,[R1]", "expected two registers"),
         ("LDRD R0,R1,[R2],#4,#5", "takes 2 to 4 operands"),
+        ("LDRD R1,R2,[R1],#8", "must differ"),
+        ("LDM R1!,{R0-R2}", "must differ"),
+        ("MOV R0,#0x100000000", "4294967296 is out of range"),
+        ("LDR R0,=0x100000000", "4294967296 is out of range"),
         ("BX R1", "only `BX LR`"),
         ("LDA R1,[R2]", "ARMv8"),
         ("STLEX R0,R1,[R2]", "ARMv8"),

@@ -231,12 +231,43 @@ def test_broken_instructions(cell: str, place: str, message: str) -> None:
         ("0:EAX=x", "`EAX` is not a register of PPC"),
         ("0:r1={1,2}", "cannot hold an array"),
         ("mystery x", "the type `mystery` is not known"),
+        ("0:r1=x; 0:r1=y", "`r1` has another initial value already"),
+        ("0:r1=1; 0:R1=2", "`R1` has another initial value already"),
+        ("0:%a=1; 0:%a=2", "`%a` has another initial value already"),
     ],
 )
 def test_broken_initial_states(init: str, message: str) -> None:
     found = error(f"PPC t\n{{{init}}}\n P0 ;\n nop ;\nexists (x=0)\n")
     assert message in str(found)
     assert str(found).startswith("t.litmus:2:")
+
+
+@pytest.mark.parametrize("init", ["0:rax=1; 0:eax=2", "0:eax=y; 1:eax=x; 0:eax=x"])
+def test_contradictions_between_parts_of_a_register(init: str) -> None:
+    found = error(f"X86_64 t\n{{{init}}}\n P0 | P1 ;\n nop | nop ;\nexists (x=0)\n")
+    assert "the first one is in line 2, column 4" in str(found)
+
+
+def test_registers_may_be_initialised_twice_alike() -> None:
+    assert ppc(" P0 ;\n nop ;", "0:r1=x; 0:r1=x;").threads[0].registers == (("r1", Address("x")),)
+
+
+@pytest.mark.parametrize(
+    ("word", "cells"),
+    [
+        ("PPC", "nop 1|sync 2|hwsync 0|lwsync 0|eieio 17|isync foo|blr 1|dcbf r1|dcbf r1,foo|dcbt 1,2"),
+        ("X86", "MFENCE EAX|SFENCE 1|LFENCE x|NOP x|NOP 1|PAUSE 1|RET 1"),
+        ("X86_64", "mfence %eax|nopw foo|nopl $1|pause x|endbr64 1"),
+        ("ARM", "NOP 1|YIELD R1|WFE R0|SEV foo|ISB 1|ISB ISH|PLD|PLD foo|PLD [R1],[R2]|DMB foo"),
+        ("AArch64", "NOP 1|YIELD X0|WFE X1|SEV #1|ISB #1|HINT|HINT foo|HINT #128|HLT #1|.p2align x|RET X1"),
+        ("RISCV", "nop 1|pause 1|fence.i 0|fence.tso rw,rw|ret x1|fence rw"),
+    ],
+)
+def test_operands_that_do_not_belong(word: str, cells: str) -> None:
+    for cell in cells.split("|"):
+        found = error(f"{word} t\n{{}}\n P0 ;\n {cell} ;\nexists (x=0)\n")
+        assert isinstance(found, UnsupportedError)
+        assert str(found).startswith("t.litmus:4:")
 
 
 def test_unknown_architecture() -> None:

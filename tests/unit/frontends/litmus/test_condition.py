@@ -49,7 +49,7 @@ def of_atoms(text: str) -> Formula:
 
 def error(final: str) -> DekkerError:
     with pytest.raises(DekkerError) as caught:
-        parse(final)
+        parse(final, "x=0; y=0; int128_t wide;")
     return caught.value
 
 
@@ -148,8 +148,8 @@ def test_connectives(text: str, expected: Formula) -> None:
 def test_values_that_need_more_bits() -> None:
     wide = RegisterValue(0, "r1", 64)
     assert formula(r"0:r1=1 \/ 0:r1=0x100000000") == Or((Equals(wide, 1), Equals(wide, 1 << 32)))
-    assert formula("x=-9000000000") == Equals(MemoryValue("x", 0, 8), -9_000_000_000)
-    assert formula("x=0xffffffffffffffff") == Equals(MemoryValue("x", 0, 8), -1)
+    assert formula("x=-9000000000", "int64_t x;") == Equals(MemoryValue("x", 0, 8), -9_000_000_000)
+    assert formula("x=0xffffffffffffffff", "int64_t x;") == Equals(MemoryValue("x", 0, 8), -1)
 
 
 def test_declared_types_give_the_width() -> None:
@@ -200,7 +200,19 @@ def test_observed_states() -> None:
 
 
 @pytest.mark.parametrize(
-    "rest", ["", ";", " ; ", "\n<< show 0 >>", ";\n<<\nshow\n>>\n", "\nObservation Never", " << x >>", "\n;"]
+    "rest",
+    [
+        "",
+        ";",
+        " ; ",
+        "\n<< show 0 >>",
+        ";\n<<\nshow\n>>\n",
+        " << x >>",
+        "\n;",
+        " (* comment *)",
+        "\n<< a >>\n(* b *)\n<< c\n>> ;\n\n",
+        "\nwith tso: ~exists; sc: forall",
+    ],
 )
 def test_text_after_the_condition(rest: str) -> None:
     condition = prop(f"exists (0:r1=1){rest}").condition
@@ -218,6 +230,21 @@ def test_text_after_the_condition(rest: str) -> None:
         ("exists (0:r1=)", "expected the name", "5:14"),
         ("exists (0:r1=1", "expected `)`", None),
         ("exists (0:r1=1))", "should end here", "5:16"),
+        ("exists (0:r1=1)\nforall (0:r1=1)", "should end here, found `forall`", "6:1"),
+        ("exists (0:r1=1)\nlocations [x]", "should end here, found `locations`", "6:1"),
+        ("exists (0:r1=1)\ngarbage here", "should end here, found `garbage`", "6:1"),
+        (r"exists (0:r1=1); /\ (0:r1=9)", r"should end here, found `/\`", "5:18"),
+        ("exists (0:r1=1)\n<< show 0", "should end here, found `<`", "6:1"),
+        ("exists (0:r1=1)\n<< show 0 >> x", "should end here, found `x`", "6:14"),
+        ("locations [x] y", "should end here, found `y`", "5:15"),
+        ("filter (x=1)\nfilter (y=1)\nexists (x=1)", "there is a filter already", "6:1"),
+        ("locations [x, y, 0:r1;]\nexists (x=1)", "expected `;` or `]`, found `,`", "5:13"),
+        ("locations [x y; 0:r1;]\nexists (x=1)", "`y` is not a type", "5:14"),
+        ("exists (x=0x100000000)", "4294967296 does not fit into the 4 bytes of `x`", "5:11"),
+        ("exists (x[1]=-0x80000001)", "does not fit into the 4 bytes of `x[1]`", "5:14"),
+        ("exists (x={1,0x100000000})", "does not fit into the 4 bytes of `x[1]`", "5:14"),
+        ("exists (0:r1=0x10000000000000000)", "does not fit into 64 bits", "5:14"),
+        ("exists (x=-9223372036854775809)", "does not fit into 64 bits", "5:11"),
         ("exists 0:r1=1 x=2", "should end here", "5:15"),
         (r"exists (0:r1=1 /\ )", "expected the name", "5:19"),
         ("exists (2:r1=1)", "there is no thread 2", "5:11"),
@@ -230,7 +257,7 @@ def test_text_after_the_condition(rest: str) -> None:
         ("exists (x[70000]=1)", "expected a number up to 65535", "5:11"),
         ("exists (x[-1]=1)", "expected a number up to 65535", None),
         ("locations x;", "expected `[`", "5:11"),
-        ("locations [x; 0:r1", "expected `]`", None),
+        ("locations [x; 0:r1", "expected `;` or `]`", None),
         ("filter exists x=1", "expected `=`", None),
         ("exists (" + "(" * 5000 + "x=1" + ")" * 5000 + ")", "nested too deeply", None),
         ("exists " + "~" * 5000 + "x=1", "nested too deeply", None),
@@ -253,6 +280,7 @@ def test_errors(final: str, message: str, place: str | None) -> None:
         "locations [fault(P0)]",
         "exists ([PTE(x)]=1)",
         "exists (0:r1=PA(x))",
+        "exists (wide=1)",
     ],
 )
 def test_unsupported(final: str) -> None:

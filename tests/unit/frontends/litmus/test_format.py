@@ -123,6 +123,27 @@ def test_names_that_start_like_keywords() -> None:
     assert final_text(test) == "forall x=1"
 
 
+def test_labels_that_are_keywords() -> None:
+    test = split("PPC t\n{}\n P0 ;\nexists: nop ;\nfinal : nop ;\nforall x=1\n")
+    assert final_text(test) == "forall x=1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{ int final;\nfinal = 1;\n}",
+        "{\nfinal:\nexists: ; forall : goto final;\n}",
+        "{ int filter; { int locations;\nfilter = 1; }\nlocations = 2; }",
+        "{ char c = '}';\nfinal = 1; }",
+    ],
+)
+@pytest.mark.parametrize("final", ["exists (x=1)", "~exists (x={1,2})", "filter (x=1) forall (x=1)"])
+def test_the_final_part_of_c_is_behind_the_threads(body: str, final: str) -> None:
+    threads = f"P0 (int* x) {body}\nP1 (int* filter) {body}"
+    test = split(f"C t\n{{}}\n{threads}\n{final}\n")
+    assert (program_text(test), final_text(test)) == (threads, final)
+
+
 def test_no_final_part() -> None:
     test = split("PPC t\n{}\n P0 ;\n nop ;\n")
     assert final_text(test) == ""
@@ -177,11 +198,18 @@ def test_pointers_in_c_are_no_comments() -> None:
     assert test.init == ()
 
 
-def test_comment_that_is_not_closed() -> None:
-    found = error("PPC t\n{}\n P0 ;\n (* nop ;\nexists x=1\n")
+@pytest.mark.parametrize(("mark", "missing"), [("(*", "*)"), ("/*", "*/")])
+@pytest.mark.parametrize("architecture", ["PPC", "C"])
+def test_comment_that_is_not_closed(architecture: str, mark: str, missing: str) -> None:
+    found = error(f"{architecture} t\n{{}}\n {mark} P0 ;\n nop ;\nexists x=1\n")
     assert "not closed" in str(found)
+    assert f"`{missing}` is missing" in str(found)
     assert found.diagnostic.span is not None
-    assert found.diagnostic.span.line == 4
+    assert (found.diagnostic.span.line, found.diagnostic.span.column) == (3, 2)
+
+
+def test_headers_may_contain_the_start_of_a_comment() -> None:
+    assert split("PPC t\nFrom=tests/*.litmus\n" + BODY).info == {"From": "tests/*.litmus"}
 
 
 # The initial state
@@ -290,7 +318,10 @@ def test_nothing_between_semicolons() -> None:
         ("{0:X1=P1:L0}", "not understood"),
         ('{0:r1=instr:"nop"}', "not understood"),
         ("{x=(valid:0)}", "expected `)`"),
-        ("{x=" + "9" * 10_000 + "}", "not understood"),
+        ("{x=" + "9" * 10_000 + "}", "does not fit into 64 bits"),
+        ("{x=0x10000000000000000;}", "does not fit into 64 bits"),
+        ("{0:r1=-9223372036854775809;}", "does not fit into 64 bits"),
+        ("{0:r1=x+99999999999999999999;}", "does not fit into 64 bits"),
         ("{x[]=1}", "expected a number up to 65535, found `]`"),
         ("{[x[]]=1}", "expected a number up to 65535, found `]`"),
         ("{x[99999999]=1}", "expected a number up to 65535"),
@@ -349,17 +380,74 @@ def test_objects_in_order_of_appearance() -> None:
 
 
 def test_arrays_and_types() -> None:
-    memory = Globals(init("int a[4]={1,2}; uint64_t b=-1; char c=300; int a[3]; x[2]=7"))
+    memory = Globals(init("int a[4]={1,2}; uint64_t b=-1; char c=200; int a[3]; x[2]=7"))
     assert memory.objects() == (
         Object("a", 16, (Cell(0, 4, 1), Cell(4, 4, 2))),
         Object("b", 8, (Cell(0, 8, (1 << 64) - 1),)),
-        Object("c", 8, (Cell(0, 1, 44),)),
+        Object("c", 8, (Cell(0, 1, 200),)),
         Object("x", 12, (Cell(8, 4, 7),)),
     )
 
 
-def test_later_entries_win() -> None:
-    assert Globals(init("x=1; x=2; int x")).objects() == (Object("x", 8, (Cell(0, 4, 2),)),)
+def test_entries_that_repeat() -> None:
+    assert Globals(init("x=2; x=2; int x")).objects() == (Object("x", 8, (Cell(0, 4, 2),)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "first"),
+    [
+        ("x=1; x=2", "2:7", "line 2, column 2"),
+        ("x=1;\n [x]=y", "3:2", "line 2, column 2"),
+        ("int x=1; x=2", "2:11", "line 2, column 6"),
+        ("int x[2]={1,2};\nx[1]=3", "3:1", "line 2, column 6"),
+    ],
+)
+def test_entries_that_contradict_each_other(text: str, place: str, first: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        Globals(init(text))
+    assert str(caught.value).startswith(f"folder/file.litmus:{place}: ")
+    assert "has another initial value already" in str(caught.value)
+    assert first in str(caught.value)
+
+
+def test_numbers_that_need_8_bytes() -> None:
+    memory = Globals(init("x=0x100000000; y=-0x80000001; z[1]=0x100000000; w=0xffffffff"))
+    assert [memory.value(name).size for name in "xyzw"] == [8, 8, 8, 4]
+    assert memory.objects()[:3] == (
+        Object("x", 8, (Cell(0, 8, 1 << 32),)),
+        Object("y", 8, (Cell(0, 8, (1 << 64) - 0x80000001),)),
+        Object("z", 16, (Cell(8, 8, 1 << 32),)),
+    )
+
+
+def test_numbers_of_16_bytes() -> None:
+    ones = (1 << 64) - 1
+    assert Globals(init("uint128_t x=-1")).objects() == (Object("x", 16, (Cell(0, 8, ones), Cell(8, 8, ones))),)
+
+
+def test_addresses_in_arrays() -> None:
+    memory = Globals(init("x[1]=5; x[0]=y; int z[2]={x,1}"))
+    assert memory.objects() == (
+        Object("x", 8, (Cell(4, 4, 5), Cell(0, 4, Address("y")))),
+        Object("y", 8),
+        Object("z", 8, (Cell(0, 4, Address("x")), Cell(4, 4, 1))),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("int x=0x100000000", "4294967296 does not fit into the 4 bytes of `x`"),
+        ("char x=-129", "-129 does not fit into the 1 byte of `x`"),
+        ("char x[2]={1,y}", "an address does not fit into an element of `x`"),
+        ("int x[1]={1,2}", "`x` has more initial values than elements"),
+    ],
+)
+def test_values_that_do_not_fit(text: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        Globals(init(text)).objects()
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("folder/file.litmus:2:")
 
 
 def test_values_for_conditions() -> None:

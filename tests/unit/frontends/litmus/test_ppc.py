@@ -138,6 +138,16 @@ def test_fences(text: str, kind: str) -> None:
     assert one(text) == Fence(kind)
 
 
+@pytest.mark.parametrize(
+    ("cells", "loaded", "base"),
+    [("lwzux r2,r1,r2", 8, 4), ("lwzux r3,r1,r2", 8, 4), ("ldux r2,r1,r3", 7 + (8 << 32), 0)],
+)
+def test_updates_use_the_index_from_before_the_load(cells: str, loaded: int, base: int) -> None:
+    machine = run(cells, "int x[3]={7,8,9}; 0:r1=x; 0:r2=4;")
+    assert machine.registers[cells.split()[1][:2]] == loaded
+    assert machine.registers["r1"] - machine.layout.starts["x"] == base
+
+
 @pytest.mark.parametrize("text", ["nop", "dcbf r1,r2", 'com "text"'])
 def test_no_effect(text: str) -> None:
     assert translate(text) == ()

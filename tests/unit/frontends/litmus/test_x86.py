@@ -232,8 +232,10 @@ def test_conditional_moves_and_sets(left: int, right: int, expected: int) -> Non
     registers = {"RAX": left, "RBX": right, "RCX": 5, "RDX": 7}
     assert run("CMP EAX,EBX ; CMOVL ECX,EDX", registers=registers).registers["RCX"] == expected
     assert run("CMP EAX,EBX ; CMOVC ECX,[v]", "v=7;", registers).registers["RCX"] == expected
-    assert run_att("cmpl %ebx,%eax ; cmovcl %ecx,%edx", registers=registers).registers["RCX"] == expected
+    assert run_att("cmpl %ebx,%eax ; cmovl %edx,%ecx", registers=registers).registers["RCX"] == expected
+    assert run_att("cmpl %ebx,%eax ; cmovcl %edx,%ecx", registers=registers).registers["RCX"] == expected
     assert run_att("cmpl %ebx,%eax ; cmovcl (v),%ecx", "v=7;", registers).registers["RCX"] == expected
+    assert run_att("cmpl %ebx,%eax ; cmovcl %ecx,(v)", "v=7;", registers).registers["RCX"] == expected
     assert run("CMP EAX,EBX ; SETL CL", registers=registers).registers["RCX"] == (expected == 7)
     assert at(run("CMP EAX,EBX ; SETNB [v]", "v=9;", registers), "v") == (expected == 5)
 

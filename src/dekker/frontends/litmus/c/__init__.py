@@ -23,7 +23,7 @@ from dekker.frontends.litmus.c.lowering import LoweredThread, lower_thread
 from dekker.frontends.litmus.c.parser import parse_type
 from dekker.frontends.litmus.c.types import INT, LONG, CType, Pointer
 from dekker.frontends.litmus.condition import Names, parse_property
-from dekker.frontends.litmus.format import Globals, InitEntry, LitmusFile
+from dekker.frontends.litmus.format import Globals, InitEntry, LitmusFile, contradiction, rescaled
 from dekker.ir.expressions import Address, Const
 from dekker.ir.program import Function, Program, Thread
 from dekker.ir.property import AddressValue, MemoryValue, RegisterValue
@@ -38,6 +38,9 @@ def parse_c(test: LitmusFile) -> Program:
     pieces = _split(test)
     threads = _lower(test, pieces)
     memory = _globals(test, threads)
+    if any(entry.elements for entry in test.init):
+        test = replace(test, init=rescaled(test.init, memory))
+        memory = _globals(test, threads)
     prop = parse_property(test, _names(test, memory, threads))
     functions = tuple(_function(test, piece, thread) for piece, thread in zip(pieces, threads, strict=True))
     starts = tuple(_thread(test, number, thread) for number, thread in enumerate(threads))
@@ -157,10 +160,14 @@ def _function(test: LitmusFile, piece: _Piece, thread: LoweredThread) -> Functio
 
 def _thread(test: LitmusFile, number: int, thread: LoweredThread) -> Thread:
     registers: dict[str, Const | Address] = dict(thread.initial)
+    entries: dict[str, InitEntry] = {}
     for entry in test.init:
         if entry.thread == number and entry.values:
             if len(entry.values) > 1:
                 raise UnsupportedError(f"the register `{entry.name}` cannot hold an array", entry.span)
+            first = entries.setdefault(entry.name, entry)
+            if first.values != entry.values:
+                raise contradiction(first, entry)
             local = thread.variables[entry.name]
             registers[entry.name] = _initial(entry.values[0], local.type)
     return Thread(f"P{number}", f"P{number}", tuple(registers.items()))
