@@ -24,10 +24,19 @@ class GraphMaker {
     for (Node& node : graph_.nodes)
       for (NodeId& argument : node.arguments) argument = resolved(argument);
     for (Check& check : graph_.checks) check.slot = resolved(check.slot);
+    add_identity();
     return std::move(graph_);
   }
 
  private:
+  void add_identity() {
+    graph_.identity = static_cast<NodeId>(graph_.nodes.size());
+    graph_.nodes.emplace_back();
+    graph_.nodes.back().form = Form::operation;
+    graph_.nodes.back().code = Opcode::identity;
+    graph_.order.push_back(graph_.identity);
+  }
+
   void add_input(const Input& input) {
     Node& node = graph_.nodes[input.slot];
     node.form = Form::input;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace dekker::incremental {
@@ -12,11 +14,11 @@ namespace {
 
 constexpr NodeId no_node = static_cast<NodeId>(-1);
 
-// ---- Which nodes can be other than empty ----------------------------------------------------------------------------
+// ---- Which nodes can be other than empty -----------------------------------------------------------------------------
 
 // Given which of its arguments can be.
 bool follows_possible(const Node& node, const std::vector<bool>& possible) {
-  const auto argument = [&](std::size_t i) { return possible[node.arguments[i]]; };
+  const auto argument = [&](std::size_t i) -> bool { return possible[node.arguments[i]]; };
   switch (node.code) {
     case Opcode::unite:
     case Opcode::set_unite: return argument(0) || argument(1);
@@ -24,15 +26,6 @@ bool follows_possible(const Node& node, const std::vector<bool>& possible) {
     case Opcode::set_intersect:
     case Opcode::compose:
     case Opcode::cross: return argument(0) && argument(1);
-    case Opcode::empty_relation:
-    case Opcode::empty_set: return false;
-    case Opcode::reflexive_transitive_closure:
-    case Opcode::reflexive_closure:
-    case Opcode::complement:
-    case Opcode::set_complement:
-    case Opcode::full_relation:
-    case Opcode::full_set:
-    case Opcode::identity: return true;
     case Opcode::subtract:
     case Opcode::set_subtract:
     case Opcode::invert:
@@ -40,8 +33,10 @@ bool follows_possible(const Node& node, const std::vector<bool>& possible) {
     case Opcode::identity_on:
     case Opcode::domain:
     case Opcode::range: return argument(0);
+    case Opcode::empty_relation:
+    case Opcode::empty_set: return false;
+    default: return true;
   }
-  return true;
 }
 
 std::vector<bool> possible_nodes(const Graph& graph, const std::vector<bool>& seen) {
@@ -60,11 +55,12 @@ std::vector<bool> possible_nodes(const Graph& graph, const std::vector<bool>& se
   return possible;
 }
 
-// ---- Simpler definitions --------------------------------------------------------------------------------------------
+// ---- Simpler definitions ---------------------------------------------------------------------------------------------
 
 class Simplifier {
  public:
-  Simplifier(const Graph& graph, const std::vector<bool>& possible) : nodes(graph.nodes), possible_(possible) {
+  Simplifier(const Graph& graph, const std::vector<bool>& possible)
+      : nodes(graph.nodes), possible_(possible), identity_(graph.identity) {
     same_.resize(nodes.size());
     std::iota(same_.begin(), same_.end(), NodeId{0});
     bool any_new = true;
@@ -83,23 +79,13 @@ class Simplifier {
 
   NodeId argument(NodeId id, std::size_t i) const { return find(nodes[id].arguments[i]); }
 
-  bool is_identity(NodeId id) const {
-    switch (nodes[id].form == Form::operation ? nodes[id].code : Opcode::unite) {
-      case Opcode::identity: return true;
-      case Opcode::reflexive_transitive_closure:
-      case Opcode::reflexive_closure: return !possible_[nodes[id].arguments[0]];
-      default: return false;
-    }
-  }
-
   bool is_code(NodeId id, Opcode code) const { return nodes[id].form == Form::operation && nodes[id].code == code; }
 
   std::vector<Node> nodes;  // as in the graph, some rewritten
 
  private:
   bool simplify(NodeId id) {
-    const Opcode code = nodes[id].code;
-    switch (code) {
+    switch (nodes[id].code) {
       case Opcode::unite:
       case Opcode::set_unite: return simplify_union(id);
       case Opcode::subtract:
@@ -107,10 +93,15 @@ class Simplifier {
       case Opcode::intersect:
       case Opcode::set_intersect: return argument(id, 0) == argument(id, 1) && replace(id, argument(id, 0));
       case Opcode::compose:
-        if (is_identity(argument(id, 0))) return replace(id, argument(id, 1));
-        return is_identity(argument(id, 1)) && replace(id, argument(id, 0));
+        if (argument(id, 0) == identity_) return replace(id, argument(id, 1));
+        return argument(id, 1) == identity_ && replace(id, argument(id, 0));
       case Opcode::transitive_closure:
         return is_code(argument(id, 0), Opcode::transitive_closure) && replace(id, argument(id, 0));
+      case Opcode::reflexive_transitive_closure: return !possible_[argument(id, 0)] && replace(id, identity_);
+      case Opcode::reflexive_closure:
+        rewrite(id, Opcode::unite, {nodes[id].arguments[0], identity_}, 2);
+        return true;
+      case Opcode::identity: return replace(id, identity_);
       default: return false;
     }
   }
@@ -131,10 +122,14 @@ class Simplifier {
     const NodeId second = argument(step, 1);
     const auto fits = [&](NodeId other) { return other == id || other == rest; };
     if (!fits(first) || !fits(second) || (first == rest && second == rest)) return false;
-    nodes[id].code = Opcode::transitive_closure;
-    nodes[id].n_arguments = 1;
-    nodes[id].arguments[0] = rest;
+    rewrite(id, Opcode::transitive_closure, {rest, 0}, 1);
     return true;
+  }
+
+  void rewrite(NodeId id, Opcode code, std::array<NodeId, 2> arguments, std::uint8_t n_arguments) {
+    nodes[id].code = code;
+    nodes[id].arguments = arguments;
+    nodes[id].n_arguments = n_arguments;
   }
 
   bool replace(NodeId id, NodeId other) {
@@ -144,42 +139,66 @@ class Simplifier {
   }
 
   const std::vector<bool>& possible_;
+  NodeId identity_;
   std::vector<NodeId> same_;
 };
 
-// ---- The plan -------------------------------------------------------------------------------------------------------
+// ---- The plan --------------------------------------------------------------------------------------------------------
 
-struct Definition {
-  Code code = Code::full;
-  std::vector<NodeId> arguments;
-};
+Code code_of(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::unite: return Code::unite;
+    case Opcode::intersect: return Code::intersect;
+    case Opcode::subtract: return Code::subtract;
+    case Opcode::compose: return Code::compose;
+    case Opcode::invert: return Code::invert;
+    case Opcode::transitive_closure: return Code::closure;
+    case Opcode::reflexive_transitive_closure: return Code::reflexive_closure;
+    case Opcode::complement: return Code::complement;
+    case Opcode::set_unite: return Code::set_unite;
+    case Opcode::set_intersect: return Code::set_intersect;
+    case Opcode::set_subtract: return Code::set_subtract;
+    case Opcode::set_complement: return Code::set_complement;
+    case Opcode::identity_on: return Code::identity_on;
+    case Opcode::cross: return Code::cross;
+    case Opcode::domain: return Code::domain;
+    case Opcode::range: return Code::range;
+    case Opcode::full_relation: return Code::full;
+    case Opcode::full_set: return Code::full_set;
+    case Opcode::identity: return Code::identity;
+    case Opcode::reflexive_closure:
+    case Opcode::empty_relation:
+    case Opcode::empty_set: break;
+  }
+  throw std::logic_error("an operation that should have been simplified is planned");
+}
 
-struct Traits {
-  bool is_local = true;
-  bool may_shrink = false;
-  std::uint8_t duties = 0;
-  bool is_numbered = false;
-  PlanSlot slot = 0;
-};
+// Does the result shrink when this argument grows?
+bool is_reversed(Code code, std::size_t argument) {
+  switch (code) {
+    case Code::complement:
+    case Code::set_complement: return true;
+    case Code::subtract:
+    case Code::set_subtract: return argument == 1;
+    default: return false;
+  }
+}
 
 class Planner {
  public:
   Planner(const Graph& graph, const std::vector<bool>& seen)
-      : graph_(graph), possible_(possible_nodes(graph, seen)), simple_(graph, possible_),
-        is_needed_(graph.nodes.size(), false), is_assumed_(graph.nodes.size(), false), n_uses_(graph.nodes.size(), 0),
-        is_counted_(graph.nodes.size(), false), definitions_(graph.nodes.size()), is_defined_(graph.nodes.size(), false),
-        traits_(graph.nodes.size()), index_(graph.nodes.size(), 0), low_(graph.nodes.size(), 0),
-        is_placed_(graph.nodes.size(), false) {}
+      : graph_(graph), possible_(possible_nodes(graph, seen)), simple_(graph, possible_), facts_(graph.nodes.size()) {}
 
   Plan run() {
     plan_.checks.resize(graph_.checks.size());
     choose_checks();
-    for (Job& job : jobs_) find_watched(job);
-    count_uses();
+    for (Job& job : jobs_) need(graph_.checks[job.check].slot, job);
+    for (const Job& job : jobs_) count_uses(job);
     for (Job& job : jobs_) order_nodes(job);
     if (plan_.needs_evaluator) return std::move(plan_);
-    find_traits();
-    find_duties();
+    for (const Component& component : components_) find_traits(component);
+    for (const NodeId id : placed_) find_duties(id);
+    for (const Job& job : jobs_) find_duties(job);
     number_slots();
     emit();
     return std::move(plan_);
@@ -189,25 +208,70 @@ class Planner {
   // A check to decide, with what must be known to be empty before.
   struct Job {
     std::size_t check;
-    std::size_t cost;
+    std::size_t cost = 0;
     std::vector<NodeId> watched;
     std::size_t end = 0;  // of its components
+    bool is_dropped = false;
+    bool is_no_return = false;
+  };
+
+  // Of a node.
+  struct Facts {
+    bool is_needed = false;
+    bool is_assumed = false;
+    bool is_counted = false;
+    bool is_defined = false;
+    bool is_placed = false;
+    bool is_local = true;
+    bool may_shrink = false;
+    std::uint8_t duties = 0;
+    Code code = Code::full;
+    PlanSlot slot = 0;
+    std::uint32_t stamp = 0;  // of the last traversal
+    std::uint32_t n_uses = 0;
+    std::uint32_t index = 0;
+    std::uint32_t low = 0;
+    std::uint32_t component = 0;
+    std::uint32_t first_argument = 0;
+    std::uint32_t n_arguments = 0;
+  };
+
+  // Nodes that depend on each other.
+  struct Component {
+    std::size_t first;  // in placed_
+    std::size_t size;
+    bool is_recursive;
   };
 
   const Node& node(NodeId id) const { return simple_.nodes[id]; }
+  bool is_relation(NodeId id) const { return node(id).kind == Kind::relation; }
 
-  // ---- Checks --------------------------------------------------------------------------------------------------------
+  std::span<const NodeId> arguments(NodeId id) const {
+    return {arguments_.data() + facts_[id].first_argument, facts_[id].n_arguments};
+  }
+
+  std::span<const NodeId> nodes_of(const Component& component) const {
+    return {placed_.data() + component.first, component.size};
+  }
+
+  // Whether the node is met for the first time in this traversal.
+  bool is_first_visit(NodeId id) { return std::exchange(facts_[id].stamp, stamp_) != stamp_; }
+
+  // ---- Checks ---------------------------------------------------------------------------------------------------------
 
   void choose_checks() {
     for (std::size_t i = 0; i < graph_.checks.size(); ++i) {
       plan_.checks[i].settles = bit(i);
       if (!possible_[graph_.checks[i].slot]) settle_empty(i);
-      jobs_.push_back({i, cost(i), {}, 0});
+      ++stamp_;
+      Job& job = jobs_.emplace_back();
+      job.check = i;
+      job.cost = cost(graph_.checks[i].slot);
     }
-    for (std::size_t i = 0; i < graph_.checks.size(); ++i) drop_if_implied(i);
+    drop_implied();
     // Flags last, then what is cheap first.
-    std::ranges::stable_sort(jobs_, {}, [&](const Job& job) {
-      return std::pair(graph_.checks[job.check].is_flag, job.cost);
+    std::ranges::sort(jobs_, {}, [&](const Job& job) {
+      return std::tuple(graph_.checks[job.check].is_flag, job.cost, job.check);
     });
   }
 
@@ -219,22 +283,16 @@ class Planner {
       (check.negated ? plan_.refuted : plan_.settled) |= bit(i);
   }
 
-  bool is_decided(std::size_t i) const { return possible_[graph_.checks[i].slot] && (dropped_ & bit(i)) == 0; }
+  bool is_decided(const Job& job) const { return possible_[graph_.checks[job.check].slot] && !job.is_dropped; }
 
-  // What is not local, weighed by the work it makes.
-  std::size_t cost(std::size_t i) const {
-    std::vector<bool> visited(graph_.nodes.size(), false);
-    return cost(graph_.checks[i].slot, visited);
-  }
+  NodeId checked_node(const Job& job) const { return simple_.find(graph_.checks[job.check].slot); }
 
-  std::size_t cost(NodeId id, std::vector<bool>& visited) const {
-    id = simple_.find(id);
-    if (visited[id] || !possible_[id]) return 0;
-    visited[id] = true;
+  // A guess, by what is not local; what is empty at present may have to be watched.
+  std::size_t cost(NodeId id) {
+    if (!is_first_visit(id) || graph_.nodes[id].form != Form::operation) return 0;
     std::size_t sum = 0;
-    for (const NodeId argument : node(id).uses()) sum += cost(argument, visited);
-    if (node(id).form == Form::input) return 0;
-    switch (node(id).code) {
+    for (const NodeId argument : graph_.nodes[id].uses()) sum += cost(argument);
+    switch (graph_.nodes[id].code) {
       case Opcode::compose:
       case Opcode::transitive_closure:
       case Opcode::reflexive_transitive_closure:
@@ -245,51 +303,45 @@ class Planner {
   }
 
   // Acyclicity of a union settles acyclicity and irreflexivity of its parts.
-  void drop_if_implied(std::size_t i) {
-    const Check& check = graph_.checks[i];
-    if (check.kind == CheckKind::empty || check.is_flag || check.negated || !is_decided(i)) return;
-    const std::vector<NodeId> parts = union_parts(check.slot);
-    for (std::size_t j = 0; j < graph_.checks.size(); ++j) {
-      const Check& other = graph_.checks[j];
-      if (i == j || other.kind != CheckKind::acyclic || other.is_flag || other.negated || !is_decided(j)) continue;
-      if (!std::ranges::includes(union_parts(other.slot), parts)) continue;
-      dropped_ |= bit(i);
-      plan_.checks[j].settles |= plan_.checks[i].settles;
-      return;
+  void drop_implied() {
+    std::vector<std::vector<NodeId>> parts(jobs_.size());
+    const auto takes_part = [&](std::size_t i) {
+      const Check& check = graph_.checks[i];
+      return check.kind != CheckKind::empty && !check.is_flag && !check.negated && is_decided(jobs_[i]);
+    };
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (!takes_part(i)) continue;
+      ++stamp_;
+      collect_parts(graph_.checks[i].slot, parts[i]);
+      std::ranges::sort(parts[i]);
     }
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      for (std::size_t j = 0; j < jobs_.size() && takes_part(i); ++j) {
+        if (i == j || !takes_part(j) || graph_.checks[j].kind != CheckKind::acyclic) continue;
+        if (!std::ranges::includes(parts[j], parts[i])) continue;
+        jobs_[i].is_dropped = true;
+        plan_.checks[j].settles |= plan_.checks[i].settles;
+      }
   }
 
-  std::vector<NodeId> union_parts(NodeId id) const {
-    std::vector<NodeId> parts;
-    std::vector<bool> visited(graph_.nodes.size(), false);
-    collect_parts(id, visited, parts);
-    std::ranges::sort(parts);
-    return parts;
-  }
-
-  void collect_parts(NodeId id, std::vector<bool>& visited, std::vector<NodeId>& parts) const {
+  void collect_parts(NodeId id, std::vector<NodeId>& parts) {
     id = simple_.find(id);
-    if (visited[id] || !possible_[id]) return;
-    visited[id] = true;
+    if (!possible_[id] || !is_first_visit(id)) return;
     if (!simple_.is_code(id, Opcode::unite)) return parts.push_back(id);
-    for (const NodeId argument : node(id).uses()) collect_parts(argument, visited, parts);
+    for (const NodeId argument : node(id).uses()) collect_parts(argument, parts);
   }
 
-  // ---- What must be watched ------------------------------------------------------------------------------------------
-
-  void find_watched(Job& job) { need(graph_.checks[job.check].slot, job); }
+  // ---- What must be watched -------------------------------------------------------------------------------------------
 
   // On the graph as it was: a simplification relies on the emptiness of what it left out.
   void need(NodeId id, Job& job) {
     if (!possible_[id]) return assume_empty(id, job);
-    if (is_needed_[id]) return;
-    is_needed_[id] = true;
+    if (std::exchange(facts_[id].is_needed, true)) return;
     for (const NodeId argument : graph_.nodes[id].uses()) need(argument, job);
   }
 
   void assume_empty(NodeId id, Job& job) {
-    if (is_assumed_[id]) return;
-    is_assumed_[id] = true;
+    if (std::exchange(facts_[id].is_assumed, true)) return;
     const Node& definition = graph_.nodes[id];
     if (definition.form != Form::operation) return;
     if (follows_possible(definition, possible_)) {
@@ -321,132 +373,124 @@ class Planner {
 
   int price(NodeId id) const {
     if (graph_.nodes[id].form == Form::input) return 0;
-    return is_assumed_[id] ? 1 : 2;
+    return facts_[id].is_assumed ? 1 : 2;
   }
 
-  // ---- Definitions ---------------------------------------------------------------------------------------------------
+  // ---- Definitions ----------------------------------------------------------------------------------------------------
 
-  void count_uses() {
-    for (const Job& job : jobs_) {
-      for (const NodeId id : job.watched) count_use(id);
-      if (is_decided(job.check)) count_use(simple_.find(graph_.checks[job.check].slot));
-    }
+  void count_uses(const Job& job) {
+    for (const NodeId id : job.watched) count_use(id);
+    if (is_decided(job)) count_use(checked_node(job));
   }
 
   void count_use(NodeId id) {
-    ++n_uses_[id];
-    if (is_counted_[id]) return;
-    is_counted_[id] = true;
+    ++facts_[id].n_uses;
+    if (std::exchange(facts_[id].is_counted, true)) return;
     for (std::size_t i = 0; i < node(id).n_arguments; ++i) {
       const NodeId argument = simple_.argument(id, i);
       if (possible_[argument]) count_use(argument);
     }
   }
 
-  const Definition& define(NodeId id) {
-    if (is_defined_[id]) return definitions_[id];
-    is_defined_[id] = true;
-    Definition& out = definitions_[id];
-    if (node(id).form == Form::input) return out;
-    const auto argument = [&](std::size_t i) { return simple_.argument(id, i); };
-    const auto make = [&](Code code, std::initializer_list<NodeId> arguments) -> const Definition& {
-      out.code = code;
-      out.arguments = arguments;
-      return out;
-    };
-    switch (node(id).code) {
-      case Opcode::unite:
-        out.code = Code::unite_all;
-        collect_members(id, id, out.arguments);
-        if (out.arguments.size() == 2) out.code = Code::unite;
-        return out;
-      case Opcode::intersect: {
-        const bool is_first = simple_.is_code(argument(0), Opcode::cross) && !simple_.is_code(argument(1), Opcode::cross);
-        const NodeId product = argument(is_first ? 0 : 1);
-        if (!simple_.is_code(product, Opcode::cross)) return make(Code::intersect, {argument(0), argument(1)});
-        return make(Code::restrict, {argument(is_first ? 1 : 0), simple_.argument(product, 0), simple_.argument(product, 1)});
-      }
-      case Opcode::subtract:
-        // Only what is watched was not simplified.
-        if (!possible_[argument(1)]) return make(Code::unite, {argument(0), argument(0)});
-        return make(Code::subtract, {argument(0), argument(1)});
-      case Opcode::compose: return make(Code::compose, {argument(0), argument(1)});
-      case Opcode::invert: return make(Code::invert, {argument(0)});
-      case Opcode::transitive_closure: return make(Code::closure, {argument(0)});
-      case Opcode::reflexive_transitive_closure:
-        if (!possible_[argument(0)]) return make(Code::identity, {});
-        return make(Code::reflexive_closure, {argument(0)});
-      case Opcode::reflexive_closure:
-        if (!possible_[argument(0)]) return make(Code::identity, {});
-        return make(Code::reflexive, {argument(0)});
-      case Opcode::complement:
-        if (!possible_[argument(0)]) return make(Code::full, {});
-        return make(Code::complement, {argument(0)});
-      case Opcode::set_unite: return make(Code::set_unite, {argument(0), argument(1)});
-      case Opcode::set_intersect: return make(Code::set_intersect, {argument(0), argument(1)});
-      case Opcode::set_subtract:
-        if (!possible_[argument(1)]) return make(Code::set_unite, {argument(0), argument(0)});
-        return make(Code::set_subtract, {argument(0), argument(1)});
-      case Opcode::set_complement:
-        if (!possible_[argument(0)]) return make(Code::full_set, {});
-        return make(Code::set_complement, {argument(0)});
-      case Opcode::identity_on: return make(Code::identity_on, {argument(0)});
-      case Opcode::cross: return make(Code::cross, {argument(0), argument(1)});
-      case Opcode::domain: return make(Code::domain, {argument(0)});
-      case Opcode::range: return make(Code::range, {argument(0)});
-      case Opcode::full_relation: return make(Code::full, {});
-      case Opcode::full_set: return make(Code::full_set, {});
-      case Opcode::identity: return make(Code::identity, {});
-      case Opcode::empty_relation:
-      case Opcode::empty_set: break;
+  void define(NodeId id) {
+    if (std::exchange(facts_[id].is_defined, true)) return;
+    Facts& facts = facts_[id];
+    facts.first_argument = static_cast<std::uint32_t>(arguments_.size());
+    if (node(id).form == Form::operation) {
+      facts.code = code_of(node(id).code);
+      if (facts.code == Code::unite)
+        collect_members(id, id);
+      else
+        for (std::size_t i = 0; i < node(id).n_arguments; ++i) arguments_.push_back(simple_.argument(id, i));
     }
-    throw std::logic_error("an empty node is planned");
+    facts.n_arguments = static_cast<std::uint32_t>(arguments_.size()) - facts.first_argument;
+    refine(id);
   }
 
   // Unions that have no other use are taken apart.
-  void collect_members(NodeId root, NodeId id, std::vector<NodeId>& members) const {
+  void collect_members(NodeId root, NodeId id) {
     for (std::size_t i = 0; i < 2; ++i) {
       const NodeId member = simple_.argument(id, i);
       if (!possible_[member] || member == root) continue;
-      if (simple_.is_code(member, Opcode::unite) && n_uses_[member] == 1)
-        collect_members(root, member, members);
-      else if (std::ranges::find(members, member) == members.end())
-        members.push_back(member);
+      const auto first = arguments_.begin() + facts_[root].first_argument;
+      if (simple_.is_code(member, Opcode::unite) && facts_[member].n_uses == 1)
+        collect_members(root, member);
+      else if (std::find(first, arguments_.end(), member) == arguments_.end())
+        arguments_.push_back(member);
     }
   }
 
-  // ---- Order: strongly connected components, arguments first -----------------------------------------------------------
+  void refine(NodeId id) {
+    Facts& facts = facts_[id];
+    NodeId* const own = arguments_.data() + facts.first_argument;
+    const auto keep = [&](Code code, std::size_t n_arguments) {
+      facts.code = code;
+      facts.n_arguments = static_cast<std::uint32_t>(n_arguments);
+      arguments_.resize(facts.first_argument + n_arguments);
+    };
+    switch (facts.code) {
+      case Code::unite:
+        if (facts.n_arguments != 2) facts.code = Code::unite_all;
+        break;
+      case Code::intersect:
+        if (!simple_.is_code(own[1], Opcode::cross)) std::swap(own[0], own[1]);
+        if (simple_.is_code(own[1], Opcode::cross)) {
+          const NodeId product = own[1];
+          keep(Code::restrict, 3);
+          arguments_[facts.first_argument + 1] = simple_.argument(product, 0);
+          arguments_[facts.first_argument + 2] = simple_.argument(product, 1);
+        }
+        break;
+      case Code::subtract:
+        // What is watched has not been simplified.
+        if (!possible_[own[1]]) keep(Code::unite_all, 1);
+        break;
+      case Code::set_subtract:
+        if (!possible_[own[1]]) {
+          facts.code = Code::set_unite;
+          own[1] = own[0];
+        }
+        break;
+      case Code::complement:
+        if (!possible_[own[0]]) keep(Code::full, 0);
+        break;
+      case Code::set_complement:
+        if (!possible_[own[0]]) keep(Code::full_set, 0);
+        break;
+      default: break;
+    }
+  }
+
+  // ---- Order: strongly connected components, arguments first ------------------------------------------------------------
 
   void order_nodes(Job& job) {
     for (const NodeId id : job.watched) visit(id);
-    if (is_decided(job.check)) visit_check(job.check);
+    if (is_decided(job)) visit_check(job);
     job.end = components_.size();
   }
 
-  void visit_check(std::size_t i) {
-    const NodeId id = simple_.find(graph_.checks[i].slot);
-    if (!is_no_return(i)) return visit(id);
-    for (const NodeId argument : define(id).arguments) visit(argument);
+  void visit_check(Job& job) {
+    const NodeId id = checked_node(job);
+    job.is_no_return = is_no_return(job);
+    if (!job.is_no_return) return visit(id);
+    define(id);
+    for (std::size_t i = 0; i < 2; ++i) visit(arguments(id)[i]);
   }
 
-  // The composition itself is needed for nothing else.
-  bool is_no_return(std::size_t i) {
-    const Check& check = graph_.checks[i];
-    const NodeId id = simple_.find(check.slot);
-    return check.kind == CheckKind::irreflexive && !check.negated && !check.is_flag && n_uses_[id] == 1 &&
-           simple_.is_code(id, Opcode::compose) && !can_shrink(id);
-  }
-
-  bool can_shrink(NodeId id) {
-    std::vector<bool> visited(graph_.nodes.size(), false);
-    return has_reversal(id, visited);
+  // Is the checked node a composition that is needed for nothing else?
+  bool is_no_return(const Job& job) {
+    const Check& check = graph_.checks[job.check];
+    const NodeId id = checked_node(job);
+    if (check.kind != CheckKind::irreflexive || check.negated || check.is_flag) return false;
+    if (facts_[id].n_uses != 1 || !simple_.is_code(id, Opcode::compose)) return false;
+    ++stamp_;
+    return !has_reversal(id);
   }
 
   // Some node below shrinks when others grow. Cautious: those others may be local.
-  bool has_reversal(NodeId id, std::vector<bool>& visited) const {
+  bool has_reversal(NodeId id) {
     id = simple_.find(id);
-    if (visited[id] || !possible_[id] || node(id).form == Form::input) return false;
-    visited[id] = true;
+    if (!possible_[id] || node(id).form == Form::input || !is_first_visit(id)) return false;
     switch (node(id).code) {
       case Opcode::complement:
       case Opcode::set_complement:
@@ -454,269 +498,247 @@ class Planner {
       case Opcode::set_subtract: return true;
       default: break;
     }
-    return std::ranges::any_of(node(id).uses(), [&](NodeId argument) { return has_reversal(argument, visited); });
+    return std::ranges::any_of(node(id).uses(), [&](NodeId argument) { return has_reversal(argument); });
   }
 
   void visit(NodeId id) {
-    if (index_[id] != 0) return;
+    if (facts_[id].index != 0) return;
     if (graph_.nodes[id].is_opaque) plan_.needs_evaluator = true;
-    index_[id] = low_[id] = ++n_visited_;
+    facts_[id].index = facts_[id].low = ++n_visited_;
     path_.push_back(id);
-    for (const NodeId argument : define(id).arguments) {
+    define(id);
+    for (std::size_t i = 0; i < facts_[id].n_arguments; ++i) {
+      const NodeId argument = arguments(id)[i];
       visit(argument);
-      if (!is_placed_[argument]) low_[id] = std::min(low_[id], low_[argument]);
+      if (!facts_[argument].is_placed) facts_[id].low = std::min(facts_[id].low, facts_[argument].low);
     }
-    if (low_[id] == index_[id]) place_component(id);
+    if (facts_[id].low == facts_[id].index) place_component(id);
   }
 
   void place_component(NodeId root) {
     const auto begin = std::ranges::find(path_, root);
-    std::vector<NodeId> component(begin, path_.end());
+    const auto size = static_cast<std::size_t>(path_.end() - begin);
+    const auto own = arguments(root);
+    const bool is_recursive = size > 1 || std::ranges::find(own, root) != own.end();
+    for (auto id = begin; id != path_.end(); ++id) {
+      facts_[*id].is_placed = true;
+      facts_[*id].component = static_cast<std::uint32_t>(components_.size());
+    }
+    components_.push_back({placed_.size(), size, is_recursive});
+    placed_.insert(placed_.end(), begin, path_.end());
     path_.erase(begin, path_.end());
-    for (const NodeId id : component) is_placed_[id] = true;
-    if (component.size() > word_bits) plan_.needs_evaluator = true;
-    components_.push_back(std::move(component));
-  }
-
-  bool is_recursive(const std::vector<NodeId>& component) const {
-    if (component.size() > 1) return true;
-    const auto& arguments = definitions_[component[0]].arguments;
-    return std::ranges::find(arguments, component[0]) != arguments.end();
+    if (size > word_bits) plan_.needs_evaluator = true;
   }
 
   // ---- Traits and duties -----------------------------------------------------------------------------------------------
 
-  void find_traits() {
-    for (const auto& component : components_) {
-      const bool recursive = is_recursive(component);
-      bool may_shrink = false;
-      for (const NodeId id : component) {
-        traits_[id].is_local = !recursive && is_local(id);
-        may_shrink = may_shrink || shrinks(id);
-      }
-      for (const NodeId id : component) traits_[id].may_shrink = may_shrink;
+  void find_traits(const Component& component) {
+    bool may_shrink = false;
+    for (const NodeId id : nodes_of(component)) {
+      facts_[id].is_local = !component.is_recursive && is_local(id);
+      may_shrink = may_shrink || shrinks(id);
     }
+    for (const NodeId id : nodes_of(component)) facts_[id].may_shrink = may_shrink;
   }
 
   bool is_local(NodeId id) const {
-    switch (node(id).form == Form::input ? Code::full : definitions_[id].code) {
+    switch (facts_[id].code) {
       case Code::compose:
       case Code::closure:
       case Code::reflexive_closure:
       case Code::domain:
       case Code::range: return false;
-      default:
-        return std::ranges::all_of(definitions_[id].arguments, [&](NodeId argument) { return traits_[argument].is_local; });
+      default: return std::ranges::all_of(arguments(id), [&](NodeId argument) { return facts_[argument].is_local; });
     }
   }
 
   bool shrinks(NodeId id) const {
-    const Definition& definition = definitions_[id];
-    for (std::size_t i = 0; i < definition.arguments.size(); ++i) {
-      const Traits& argument = traits_[definition.arguments[i]];
-      if (argument.may_shrink || (is_reversed(definition.code, i) && !argument.is_local)) return true;
+    for (std::size_t i = 0; i < arguments(id).size(); ++i) {
+      const Facts& argument = facts_[arguments(id)[i]];
+      if (argument.may_shrink || (is_reversed(facts_[id].code, i) && !argument.is_local)) return true;
     }
     return false;
   }
 
-  static bool is_reversed(Code code, std::size_t argument) {
-    switch (code) {
-      case Code::complement:
-      case Code::set_complement: return true;
-      case Code::subtract:
-      case Code::set_subtract: return argument == 1;
-      default: return false;
-    }
-  }
-
-  void find_duties() {
-    for (const auto& component : components_)
-      for (const NodeId id : component) find_duties(id);
-    for (const Job& job : jobs_) {
-      for (const NodeId id : job.watched) add_duty(id, watch);
-      if (is_decided(job.check)) find_check_duties(job.check);
-    }
+  void add_duty(NodeId id, int duty) {
+    // To tell what is new, the rows of a relation that is stored must be.
+    if ((duty & keep_columns) != 0 && !facts_[id].is_local) duty |= keep_rows;
+    facts_[id].duties = static_cast<std::uint8_t>(facts_[id].duties | duty);
   }
 
   void find_duties(NodeId id) {
-    if (traits_[id].is_local) return;
-    const Definition& definition = definitions_[id];
-    add_duty(id, spread);
-    if (node(id).kind == Kind::relation) add_duty(id, keep_rows);
-    switch (definition.code) {
-      case Code::compose:
-        add_duty(definition.arguments[0], keep_columns);
-        add_duty(definition.arguments[1], keep_rows);
-        if (!traits_[definition.arguments[0]].is_local || !traits_[definition.arguments[1]].is_local)
-          add_duty(definition.arguments[0], keep_rows);
-        break;
-      case Code::closure:
-      case Code::reflexive_closure:
-      case Code::invert: add_duty(id, keep_columns); break;
-      case Code::intersect:
-      case Code::subtract:
-      case Code::restrict: keep_argument_rows(definition); break;
-      case Code::unite:
-      case Code::unite_all:
-        if (!traits_[id].may_shrink) break;
-        add_duty(id, from_scratch);
-        keep_argument_rows(definition);
-        break;
-      default: break;
+    if (facts_[id].is_local) return;
+    const auto own = arguments(id);
+    const Code code = facts_[id].code;
+    if (code == Code::compose) {
+      add_duty(own[0], keep_columns);
+      add_duty(own[1], keep_rows);
+      choose_middle(id);
     }
-  }
-
-  void keep_argument_rows(const Definition& definition) {
-    for (const NodeId argument : definition.arguments)
-      if (node(argument).kind == Kind::relation) add_duty(argument, keep_rows);
-  }
-
-  void find_check_duties(std::size_t i) {
-    const Check& check = graph_.checks[i];
-    const NodeId id = simple_.find(check.slot);
-    if (is_no_return(i)) {
-      const auto& arguments = definitions_[id].arguments;
-      if (traits_[arguments[0]].is_local && traits_[arguments[1]].is_local) return;
-      for (const NodeId argument : arguments) add_duty(argument, keep_rows | keep_columns);
+    if (code == Code::closure || code == Code::reflexive_closure) add_duty(id, keep_columns);
+    if (facts_[id].may_shrink) {
+      add_duty(id, compare);
+      if (is_relation(id)) add_duty(id, keep_rows);
+      if (code == Code::invert) add_duty(id, keep_columns);
+      for (const NodeId argument : own)
+        if (is_relation(argument)) add_duty(argument, keep_rows);
       return;
     }
-    const bool in_full = check.is_flag || check.negated;
-    if (node(id).kind == Kind::relation && (in_full || check.kind == CheckKind::acyclic)) add_duty(id, keep_rows);
+    add_duty(id, grow);
+    // What is new in one argument is cut down by all there is in the others.
+    if (code == Code::subtract) add_duty(own[1], keep_rows);
+    if (code == Code::intersect)
+      for (std::size_t i = 0; i < 2; ++i)
+        if (!facts_[own[1 - i]].is_local) add_duty(own[i], keep_rows);
+    if (code == Code::restrict && (!facts_[own[1]].is_local || !facts_[own[2]].is_local)) add_duty(own[0], keep_rows);
   }
 
-  void add_duty(NodeId id, int duty) { traits_[id].duties = static_cast<std::uint8_t>(traits_[id].duties | duty); }
+  // A set that all events in the middle of the composition belong to.
+  void choose_middle(NodeId id) {
+    const auto usable = [&](NodeId set) { return facts_[set].is_local && facts_[set].code != Code::full_set; };
+    const NodeId first = arguments(id)[0];
+    const NodeId second = arguments(id)[1];
+    if (facts_[first].code == Code::restrict && usable(arguments(first)[2]))
+      facts_[id].code = Code::compose_through, middle_.push_back({id, arguments(first)[2]});
+    else if (facts_[second].code == Code::restrict && usable(arguments(second)[1]))
+      facts_[id].code = Code::compose_through, middle_.push_back({id, arguments(second)[1]});
+  }
+
+  void find_duties(const Job& job) {
+    for (const NodeId id : job.watched) add_duty(id, watch);
+    if (!is_decided(job)) return;
+    const Check& check = graph_.checks[job.check];
+    const NodeId id = checked_node(job);
+    if (job.is_no_return) {
+      const auto own = arguments(id);
+      for (std::size_t i = 0; i < 2; ++i)
+        if (!facts_[own[1 - i]].is_local) add_duty(own[i], keep_columns);
+    } else if (is_relation(id) && (check.is_flag || check.negated || check.kind == CheckKind::acyclic)) {
+      add_duty(id, keep_rows);
+    }
+  }
 
   // ---- Emission --------------------------------------------------------------------------------------------------------
 
   void number_slots() {
-    for (const auto& component : components_)
-      for (const NodeId id : component) {
-        if (plan_.n_slots > std::numeric_limits<PlanSlot>::max()) throw std::length_error("the model is too large");
-        traits_[id].slot = static_cast<PlanSlot>(plan_.n_slots++);
-        plan_.nodes.push_back(id);
-        plan_.duties.push_back(traits_[id].duties);
-      }
+    if (placed_.size() + arguments_.size() > std::numeric_limits<PlanSlot>::max())
+      throw std::length_error("the model is too large");
+    plan_.n_slots = placed_.size();
+    plan_.nodes = placed_;
+    plan_.duties.reserve(placed_.size());
+    for (std::size_t i = 0; i < placed_.size(); ++i) {
+      facts_[placed_[i]].slot = static_cast<PlanSlot>(i);
+      plan_.duties.push_back(facts_[placed_[i]].duties);
+    }
   }
 
-  PlanSlot slot(NodeId id) const { return traits_[id].slot; }
+  PlanSlot slot(NodeId id) const { return facts_[id].slot; }
 
   void emit() {
+    plan_.instructions.reserve(components_.size() + jobs_.size());
     std::size_t next = 0;
     for (const Job& job : jobs_) {
       for (; next < job.end; ++next) emit(components_[next]);
-      if (is_decided(job.check)) emit_check(job.check);
+      if (is_decided(job)) emit_check(job);
     }
   }
 
-  void emit(const std::vector<NodeId>& component) {
-    if (is_recursive(component)) return emit_group(component);
-    const NodeId id = component[0];
+  void emit(const Component& component) {
+    if (component.is_recursive) return emit_group(component);
+    const NodeId id = placed_[component.first];
     if (node(id).form == Form::operation) return plan_.instructions.push_back(instruction(id));
-    auto& loads = node(id).kind == Kind::set ? plan_.set_loads : plan_.relation_loads;
-    loads.push_back({slot(id), traits_[id].duties, node(id).input});
+    auto& loads = is_relation(id) ? plan_.relation_loads : plan_.set_loads;
+    loads.push_back({slot(id), facts_[id].duties, node(id).input});
   }
 
   Instruction instruction(NodeId id) {
-    const Definition& definition = definitions_[id];
-    Instruction out{definition.code, traits_[id].duties, slot(id)};
-    if (definition.code == Code::unite_all) {
+    const auto own = arguments(id);
+    Instruction out{facts_[id].code, facts_[id].duties, slot(id)};
+    if (out.code == Code::unite_all) {
       out.a = static_cast<PlanSlot>(plan_.members.size());
-      out.b = static_cast<PlanSlot>(definition.arguments.size());
-      for (const NodeId member : definition.arguments) plan_.members.push_back(slot(member));
+      out.b = static_cast<PlanSlot>(own.size());
+      for (const NodeId member : own) plan_.members.push_back(slot(member));
       return out;
     }
-    const auto& arguments = definition.arguments;
-    if (arguments.size() > 0) out.a = slot(arguments[0]);
-    if (arguments.size() > 1) out.b = slot(arguments[1]);
-    if (arguments.size() > 2) out.c = slot(arguments[2]);
+    if (own.size() > 0) out.a = slot(own[0]);
+    if (own.size() > 1) out.b = slot(own[1]);
+    if (own.size() > 2) out.c = slot(own[2]);
+    if (out.code == Code::compose_through) out.c = slot(std::ranges::find(middle_, id, &Middle::composition)->set);
     return out;
   }
 
-  void emit_group(std::vector<NodeId> component) {
+  void emit_group(const Component& component) {
+    const auto inside = nodes_of(component);
     Group group;
     group.first = plan_.group_instructions.size();
-    group.size = component.size();
-    group.users.resize(component.size(), 0);
-    group.may_shrink = traits_[component[0]].may_shrink;
-    for (std::size_t i = 0; i < component.size(); ++i) {
-      const Definition& definition = definitions_[component[i]];
-      plan_.group_instructions.push_back(instruction(component[i]));
-      if (is_starter(definition)) group.starters |= bit(i);
-      for (std::size_t j = 0; j < definition.arguments.size(); ++j) {
-        const NodeId argument = definition.arguments[j];
-        const auto inside = std::ranges::find(component, argument);
-        if (inside != component.end())
-          group.users[static_cast<std::size_t>(inside - component.begin())] |= bit(i);
+    group.size = component.size;
+    group.users.resize(component.size, 0);
+    group.may_shrink = facts_[inside[0]].may_shrink;
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      const auto own = arguments(inside[i]);
+      const Code code = facts_[inside[i]].code;
+      plan_.group_instructions.push_back(instruction(inside[i]));
+      if (code == Code::reflexive_closure || is_reversed(code, 0)) group.starters |= bit(i);
+      for (std::size_t j = 0; j < own.size(); ++j) {
+        const auto user = std::ranges::find(inside, own[j]);
+        if (user != inside.end())
+          group.users[static_cast<std::size_t>(user - inside.begin())] |= bit(i);
         else
-          add_external(group, argument, i, is_reversed(definition.code, j));
+          group.externals.push_back({slot(own[j]), node(own[j]).kind, is_reversed(code, j), bit(i)});
       }
     }
     plan_.instructions.push_back({Code::group, 0, 0, static_cast<PlanSlot>(plan_.groups.size())});
     plan_.groups.push_back(std::move(group));
   }
 
-  void add_external(Group& group, NodeId id, std::size_t user, bool is_reversed) {
-    group.externals.push_back({slot(id), node(id).kind, bit(user), is_reversed});
-  }
-
-  bool is_starter(const Definition& definition) const {
-    switch (definition.code) {
-      case Code::reflexive:
-      case Code::reflexive_closure:
-      case Code::complement:
-      case Code::set_complement: return true;
-      default: return false;
-    }
-  }
-
-  void emit_check(std::size_t i) {
-    const Check& check = graph_.checks[i];
-    const NodeId id = simple_.find(check.slot);
-    PlannedCheck& planned = plan_.checks[i];
+  void emit_check(const Job& job) {
+    const Check& check = graph_.checks[job.check];
+    const NodeId id = checked_node(job);
+    PlannedCheck& planned = plan_.checks[job.check];
     planned.kind = check.kind;
     planned.slot_kind = node(id).kind;
     planned.slot = slot(id);
     planned.is_negated = check.negated;
-    planned.is_persistent = !check.negated && !traits_[id].may_shrink;
-    if (check.is_flag) return plan_.flags.push_back(i);
-    Instruction out{check_code(i), 0, static_cast<PlanSlot>(i), slot(id)};
-    if (out.code == Code::check_no_return) {
-      out.a = slot(definitions_[id].arguments[0]);
-      out.b = slot(definitions_[id].arguments[1]);
+    planned.is_persistent = !check.negated && !facts_[id].may_shrink;
+    planned.can_look = !job.is_no_return && (!is_relation(id) || (facts_[id].duties & keep_rows) != 0);
+    if (check.is_flag) return plan_.flags.push_back(job.check);
+    Instruction out{check_code(job), 0, static_cast<PlanSlot>(job.check), slot(id)};
+    if (job.is_no_return) {
+      out.a = slot(arguments(id)[0]);
+      out.b = slot(arguments(id)[1]);
     }
     plan_.instructions.push_back(out);
   }
 
-  Code check_code(std::size_t i) {
-    const Check& check = graph_.checks[i];
+  Code check_code(const Job& job) const {
+    const Check& check = graph_.checks[job.check];
     if (check.negated) return Code::check_in_full;
-    if (is_no_return(i)) return Code::check_no_return;
+    if (job.is_no_return) return Code::check_no_return;
     switch (check.kind) {
       case CheckKind::acyclic: return Code::check_acyclic;
       case CheckKind::irreflexive: return Code::check_irreflexive;
       case CheckKind::empty: break;
     }
-    return graph_.nodes[check.slot].kind == Kind::set ? Code::check_empty_set : Code::check_empty;
+    return is_relation(check.slot) ? Code::check_empty : Code::check_empty_set;
   }
+
+  struct Middle {
+    NodeId composition;
+    NodeId set;
+  };
 
   const Graph& graph_;
   std::vector<bool> possible_;
   Simplifier simple_;
   std::vector<Job> jobs_;
-  Word dropped_ = 0;
-  std::vector<bool> is_needed_;
-  std::vector<bool> is_assumed_;
-  std::vector<std::size_t> n_uses_;
-  std::vector<bool> is_counted_;
-  std::vector<Definition> definitions_;
-  std::vector<bool> is_defined_;
-  std::vector<Traits> traits_;
-  std::vector<std::vector<NodeId>> components_;
+  std::vector<Facts> facts_;
+  std::uint32_t stamp_ = 0;
+  std::vector<NodeId> arguments_;
+  std::vector<Middle> middle_;
+  std::vector<Component> components_;
+  std::vector<NodeId> placed_;
   std::vector<NodeId> path_;
-  std::vector<std::size_t> index_;
-  std::vector<std::size_t> low_;
-  std::vector<bool> is_placed_;
-  std::size_t n_visited_ = 0;
+  std::uint32_t n_visited_ = 0;
   Plan plan_;
 };
 

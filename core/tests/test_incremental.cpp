@@ -151,7 +151,7 @@ class Twin {
     events_.emplace_back();
     incremental_.push_event();
     const std::size_t newest = n_events() - 1;
-    std::bernoulli_distribution is_pair(density), is_member(0.4), is_backward(1 - tendency);
+    std::bernoulli_distribution is_pair(std::min(density, 1.0)), is_member(0.4), is_backward(1 - tendency);
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       if ((inputs >> i & 1) == 0) continue;
       if (program_.inputs[i].kind == set) {

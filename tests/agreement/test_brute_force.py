@@ -20,8 +20,7 @@ from dekker.models import load_model, model_names
 from dekker.source import Source
 from dekker.task import DEFAULT_UNROLL, Task
 
-SMALL = {"max_total": 6, "max_threads": 3}
-FLAVOURS = [replace(flavour, **SMALL) for flavour in (HARDWARE, ANNOTATED, C11)]
+FLAVOURS = [replace(flavour, max_total=6, max_threads=3) for flavour in (HARDWARE, ANNOTATED, C11)]
 MOST_EXECUTIONS = 3000
 
 ODD_MODELS = [

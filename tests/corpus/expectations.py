@@ -74,16 +74,16 @@ def disagreement(expected: Expectation, record: Record) -> str | None:
     return None if found == wanted else f"expected {wanted}, found {found}"
 
 
-def check(expected: Expectation, timeout_s: float | None) -> tuple[Expectation, Record]:
-    options = BatchOptions(expected.model, limits=Limits(timeout_s=timeout_s))
+def check(expected: Expectation, timeout_s: float | None, engine: str = "axiomatic") -> tuple[Expectation, Record]:
+    options = BatchOptions(expected.model, engine, Limits(timeout_s=timeout_s))
     return expected, run_file(str(expected.path), options)
 
 
 def check_all(
-    expectations: Sequence[Expectation], timeout_s: float | None, jobs: int
+    expectations: Sequence[Expectation], timeout_s: float | None, jobs: int, engine: str
 ) -> Iterator[tuple[Expectation, Record]]:
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(partial(check, timeout_s=timeout_s), expectations, chunksize=4)
+        yield from pool.map(partial(check, timeout_s=timeout_s, engine=engine), expectations, chunksize=4)
 
 
 def main() -> int:
@@ -91,6 +91,7 @@ def main() -> int:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--engine", default="axiomatic")
     parser.add_argument("--sample", type=int, help="only that many tests per folder")
     arguments = parser.parse_args()
     wrong = 0
@@ -98,15 +99,16 @@ def main() -> int:
         rows = read_expectations(folder)
         if arguments.sample is not None:
             rows = stratified_sample([folder], arguments.sample)
-        wrong += _campaign(folder, rows, arguments.timeout, arguments.jobs)
+        wrong += _campaign(folder, rows, arguments)
     return 1 if wrong else 0
 
 
-def _campaign(folder: Path, rows: Sequence[Expectation], timeout_s: float, jobs: int) -> int:
+def _campaign(folder: Path, rows: Sequence[Expectation], arguments: argparse.Namespace) -> int:
+    timeout_s: float = arguments.timeout
     started = time.monotonic()
     wrong = unfinished = 0
     slowest = 0.0
-    for expected, record in check_all(rows, timeout_s, jobs):
+    for expected, record in check_all(rows, timeout_s, arguments.jobs, arguments.engine):
         slowest = max(slowest, record.time_s)
         if record.stopped_by is not None:
             unfinished += 1

@@ -26,24 +26,26 @@ def test_every_own_test_has_its_expectations() -> None:
     assert len(listed) >= 300
 
 
+@pytest.mark.parametrize("engine", ["axiomatic", "rsmc"])
 @pytest.mark.parametrize("folder", OWN_FOLDERS, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
-def test_own_corpus(folder: Path) -> None:
-    assert disagreements(read_expectations(folder)) == []
+def test_own_corpus(folder: Path, engine: str) -> None:
+    assert disagreements(read_expectations(folder), engine) == []
 
 
 @pytest.mark.corpus
 @pytest.mark.skipif(
     not SHARED_CORPUS.is_dir(), reason="the collection of published litmus tests is not beside the project"
 )
+@pytest.mark.parametrize("engine", ["axiomatic", "rsmc"])
 @pytest.mark.parametrize("name", ["PPC", "PPC-herding-cats", "X86", "ARM-herding-cats", "AARCH64", "RISCV", "C11"])
-def test_sample_of_published_tests(name: str) -> None:
-    assert disagreements(stratified_sample([SHARED_CORPUS / name], SAMPLE_PER_FOLDER)) == []
+def test_sample_of_published_tests(name: str, engine: str) -> None:
+    assert disagreements(stratified_sample([SHARED_CORPUS / name], SAMPLE_PER_FOLDER), engine) == []
 
 
-def disagreements(expectations: list[Expectation]) -> list[str]:
+def disagreements(expectations: list[Expectation], engine: str) -> list[str]:
     found = []
     for expected in expectations:
-        _, record = check(expected, TIMEOUT_S)
+        _, record = check(expected, TIMEOUT_S, engine)
         if record.stopped_by is not None:
             found.append(f"{expected}: not finished within {TIMEOUT_S:g} s")
         elif (difference := disagreement(expected, record)) is not None:

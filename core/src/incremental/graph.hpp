@@ -32,7 +32,8 @@ struct Node {
 // form cycles; what stands for such a cycle is its least solution. For monotone bodies that is also what nested
 // fixpoints compute, one inside the other.
 struct Graph {
-  std::vector<Node> nodes;
+  std::vector<Node> nodes;  // one more than slots, the identity
+  NodeId identity = 0;
   std::vector<NodeId> order;  // operations as in the program
   std::vector<Check> checks;
   std::vector<NodeId> inputs;

@@ -3,7 +3,8 @@
 // Terms: the border of a relation is what the newest event adds to it: its row (pairs from it, to itself included) and
 // its column (pairs to it). The interior is the rest, pairs between older events. A node is local if its interior never
 // changes. All base sets and relations are local, and so is what set operations make of local nodes; composition and
-// closure are not, because the newest event connects older ones.
+// closure are not, because the newest event connects older ones. Of those that are not local, most can only grow: they
+// pass on what is new. The others, behind a difference or a complement, are compared with what they were.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +26,13 @@ enum class Code : std::uint8_t {
   subtract,
   restrict,  // of a to b × c
   complement,
-  reflexive,
   invert,
   full,
   identity,
   identity_on,
   cross,
   compose,
+  compose_through,  // as compose; what is in the middle belongs to the set c
   closure,
   reflexive_closure,
   set_unite,
@@ -41,8 +42,8 @@ enum class Code : std::uint8_t {
   full_set,
   domain,
   range,
-  group,            // the group number `a`
-  check_acyclic,    // checks have the number `out`
+  group,          // the group number `a`
+  check_acyclic,  // checks have the number `out`
   check_irreflexive,
   check_no_return,  // the composition of a and b is irreflexive
   check_empty,
@@ -52,11 +53,11 @@ enum class Code : std::uint8_t {
 
 // What else to do with the result of an instruction.
 enum Duty : std::uint8_t {
-  spread = 1,        // it is not local: update its interior
-  keep_rows = 2,     // store it by rows
-  keep_columns = 4,  // store it by columns
-  watch = 8,         // the plan assumes that it is empty
-  from_scratch = 16  // of a union: members may shrink
+  keep_rows = 1,     // store it by rows
+  keep_columns = 2,  // store it by columns
+  grow = 4,          // not local: pass on what is new in its interior
+  compare = 8,       // not local, and it may shrink: compare its interior with what it was
+  watch = 16         // the plan assumes that it is empty
 };
 
 struct Instruction {
@@ -80,8 +81,8 @@ struct Group {
   struct External {
     PlanSlot slot;
     Kind kind;
-    Word users;  // instructions of the group
     bool is_reversed;  // its growth can make the group shrink
+    Word users;        // instructions of the group
   };
   std::size_t first = 0;  // in Plan::group_instructions
   std::size_t size = 0;
@@ -94,29 +95,30 @@ struct Group {
 struct PlannedCheck {
   CheckKind kind = CheckKind::acyclic;
   Kind slot_kind = Kind::relation;
-  PlanSlot slot = 0;
   bool is_negated = false;
   bool is_persistent = false;  // once it fails it fails for all larger executions
-  Word settles = 0;            // checks that hold if it does
+  bool can_look = false;       // without knowing that it held before
+  PlanSlot slot = 0;
+  Word settles = 0;  // checks that hold if it does
 };
 
 struct Plan {
   // Everything must be evaluated anew each time; the rest is meaningless then.
   bool needs_evaluator = false;
   std::size_t n_slots = 0;
-  std::vector<NodeId> nodes;          // of slots
-  std::vector<std::uint8_t> duties;   // of slots
+  std::vector<NodeId> nodes;         // of slots
+  std::vector<std::uint8_t> duties;  // of slots
   std::vector<Load> set_loads;
   std::vector<Load> relation_loads;
   std::vector<Instruction> instructions;
   std::vector<Instruction> group_instructions;
   std::vector<PlanSlot> members;
   std::vector<Group> groups;
-  std::vector<PlannedCheck> checks;   // as in the program; those settled otherwise are not used
-  std::vector<std::size_t> flags;     // to be looked at
-  Word settled = 0;                   // hold in every execution
-  Word refuted = 0;                   // hold in none
-  Word raised = 0;                    // flags that hold in every execution
+  std::vector<PlannedCheck> checks;  // as in the program; those settled otherwise are not used
+  std::vector<std::size_t> flags;    // to be looked at
+  Word settled = 0;                  // hold in every execution
+  Word refuted = 0;                  // hold in none
+  Word raised = 0;                   // flags that hold in every execution
 };
 
 // `seen[node]`: the node is not taken to be empty. Nodes taken to be empty are watched where that matters, except inputs.

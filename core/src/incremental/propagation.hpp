@@ -4,11 +4,14 @@
 // columns, in which bit j of row i and bit i of column j always agree, even for events that have been popped: popping
 // leaves borders behind, and adding the next event at their place replaces them. So only changes of interiors need a
 // log to be undone. Bits beyond the newest event are meaningless and must be masked.
+//
+// Changes of interiors are passed on within one event: `dirty` has the older events whose rows change (or the members of
+// a set that do), and for relations that only grow, `news` has at least the new pairs of such a row and at most all.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "dekker/bits.hpp"
@@ -23,9 +26,8 @@ enum class Outcome : std::uint8_t { holds, fails, surprise };
 template <std::size_t W>
 class Propagation {
  public:
-  explicit Propagation(const ExecutionInputs& inputs) : inputs_(inputs), marks_(capacity + 1, 0), scratch_(capacity) {
-    path_.resize(capacity);
-  }
+  explicit Propagation(const ExecutionInputs& inputs)
+      : inputs_(inputs), marks_(capacity + 1, 0), scratch_(capacity), path_(capacity, 0) {}
 
   // Starts again, without events. The plan must outlive its use.
   void adopt(const Plan& plan);
@@ -39,23 +41,23 @@ class Propagation {
 
   void undo_to(std::size_t n_events);
 
-  // Whether some node was other than what the plan assumes, after a surprise.
+  // What the plan assumed to be empty, after a surprise.
   NodeId surprising_node() const { return surprise_; }
 
-  // Whether the newest event changed the node.
+  // Whether the newest event changed the relation, or the set is not empty.
   bool has_changed(PlanSlot slot, Kind kind) const {
     if (dirty_[slot].any()) return true;
     return kind == Kind::set ? sets_[slot].any() : borders_[slot].any();
   }
 
   // Of what has been added so far.
-  bool holds(const PlannedCheck& check) const { return holds_in_full(check, Row<W>::below(n_events_)); }
+  bool holds(const PlannedCheck& check) const { return holds_in_full(check, Bits::below(n_events_)); }
 
  private:
   using Bits = Row<W>;
   static constexpr std::size_t capacity = W * word_bits;
   // Keeps the same row of different matrices apart in the cache.
-  static constexpr std::size_t padding = 8;
+  static constexpr std::size_t padding = 4;
 
   struct Border {
     Bits down;  // successors of the newest event, itself included
@@ -65,6 +67,12 @@ class Propagation {
     friend bool operator==(const Border&, const Border&) = default;
   };
 
+  // Of an event in a relation that is stored.
+  struct Cell {
+    Bits row;
+    Bits column;
+  };
+
   struct Undo {
     Word* where;
     Word delta;
@@ -72,81 +80,99 @@ class Propagation {
 
   void load_inputs();
   Outcome run_plan(bool is_last, Word skipped, Word& known);
-  bool decide(const Instruction& instruction);
   void run(const Instruction& i);
   void run_group(const Group& group);
-
   void store(PlanSlot slot, std::uint8_t duties);
   void assign_set(const Instruction& i, const Bits& value);
 
-  void compose(const Instruction& i);
-  void spread_composition(const Instruction& i);
+  void compose(const Instruction& i, const Bits& middle);
   void close(const Instruction& i);
   void close_again(const Instruction& i);
   void project_domain(const Instruction& i);
   void project_range(const Instruction& i);
-  void spread_operation(const Instruction& i);
-  void spread_union(const Instruction& i);
-  void spread_inverse(const Instruction& i);
-  std::pair<const PlanSlot*, const PlanSlot*> members_of(const Instruction& i) const;
 
-  // ---- Interiors -----------------------------------------------------------------------------------------------------
+  void grow_interior(const Instruction& i);
+  void grow_composition(const Instruction& i);
+  void grow_restriction(const Instruction& i);
+  void grow_product(PlanSlot slot, const Bits& from, const Bits& to);
 
-  // Rows of older events that may differ from before, or members that do.
+  void compare_interior(const Instruction& i);
+  void compare_composition(const Instruction& i);
+  void compare_union(const Instruction& i, std::span<const PlanSlot> members);
+  void compare_inverse(const Instruction& i);
+
+  bool decide(const Instruction& i) const;
+  bool holds_in_full(const PlannedCheck& check, const Bits& events) const;
+  bool closes_no_cycle(PlanSlot slot) const;
+  bool has_cycle(const Cell* cells, const Bits& starts, const Bits& events) const;
+  bool has_no_loop(PlanSlot slot) const;
+  bool has_no_return(PlanSlot a, PlanSlot b) const;
+  bool has_no_pair(PlanSlot slot) const;
+
+  std::span<const PlanSlot> members_of(const Instruction& i) const { return {plan_->members.data() + i.a, i.b}; }
+
+  // ---- Interiors -------------------------------------------------------------------------------------------------------
+
+  bool has_duty(PlanSlot slot, Duty duty) const { return (plan_->duties[slot] & duty) != 0; }
+
+  Bits old_row(PlanSlot slot, std::size_t k) const { return cells_[slot][k].row & below_; }
+
+  // Of a row that is dirty.
+  Bits new_pairs(PlanSlot slot, std::size_t k) const {
+    return has_duty(slot, grow) ? news_[slot][k] : old_row(slot, k);
+  }
+
+  // What may differ from before.
   Bits changed(PlanSlot slot) const { return is_restarting_ ? below_ : dirty_[slot]; }
 
   template <class Value>
   void set_rows(PlanSlot slot, const Bits& which, Value value) {
-    (which & below_).for_each([&](std::size_t i) { set_row(slot, i, value(i) & below_); });
+    (which & below_).for_each([&](std::size_t k) { set_row(slot, k, value(k) & below_); });
   }
 
-  void set_row(PlanSlot slot, std::size_t i, const Bits& value) {
-    const Bits old = rows_[slot][i] & below_;
+  void set_row(PlanSlot slot, std::size_t k, const Bits& value) {
+    const Bits old = old_row(slot, k);
     if (old == value) return;
     if ((old - value).any()) shrunk_[slot] = 1;
-    change_row(slot, i, old ^ value);
+    change_row(slot, k, old ^ value);
+    mark_dirty(slot, Bits::single(k));
   }
 
-  void grow_row(PlanSlot slot, std::size_t i, const Bits& more) {
-    const Bits delta = more - rows_[slot][i];
-    if (delta.any()) change_row(slot, i, delta);
+  void grow_row(PlanSlot slot, std::size_t k, const Bits& pairs) {
+    const bool is_stored = has_duty(slot, keep_rows);
+    const bool is_first = !dirty_[slot].test(k);
+    Bits fresh = pairs;
+    if (is_stored)
+      fresh -= cells_[slot][k].row;
+    else if (!is_first)
+      fresh -= news_[slot][k];
+    if (!fresh.any()) return;
+    if (is_stored) change_row(slot, k, fresh);
+    if (has_duty(slot, grow)) news_[slot][k] = is_first ? fresh : news_[slot][k] | fresh;
+    mark_dirty(slot, Bits::single(k));
   }
 
-  void grow_product(PlanSlot slot, const Bits& from, const Bits& to) {
-    from.for_each([&](std::size_t i) { grow_row(slot, i, to); });
+  void change_row(PlanSlot slot, std::size_t k, const Bits& delta) {
+    change(cells_[slot][k].row, delta);
+    if (has_duty(slot, keep_columns))
+      delta.for_each([&](std::size_t j) { change(cells_[slot][j].column.words[k / word_bits], bit(k)); });
   }
 
-  void change_row(PlanSlot slot, std::size_t i, const Bits& delta) {
-    change(rows_[slot][i], delta);
-    if ((plan_->duties[slot] & keep_columns) != 0)
-      delta.for_each([&](std::size_t j) { change(columns_[slot][j].words[i / word_bits], bit(i)); });
-    note_change(slot, Bits::single(i));
-  }
-
-  void note_change(PlanSlot slot, const Bits& which) {
+  void mark_dirty(PlanSlot slot, const Bits& which) {
     if (!dirty_[slot].any()) touched_.push_back(slot);
     dirty_[slot] |= which;
     ++n_changes_;
   }
 
   void change(Bits& row, const Bits& delta) {
-    for (std::size_t k = 0; k < W; ++k)
-      if (W == 1 || delta.words[k] != 0) change(row.words[k], delta.words[k]);
+    for (std::size_t w = 0; w < W; ++w)
+      if (W == 1 || delta.words[w] != 0) change(row.words[w], delta.words[w]);
   }
 
   void change(Word& word, Word delta) {
     word ^= delta;
     log_.push_back({&word, delta});
   }
-
-  // ---- Checks --------------------------------------------------------------------------------------------------------
-
-  bool holds_in_full(const PlannedCheck& check, const Bits& events) const;
-  bool closes_no_cycle(PlanSlot slot);
-  bool has_no_loop(PlanSlot slot) const;
-  bool has_no_return(PlanSlot a, PlanSlot b) const;
-  bool has_nothing_new(PlanSlot slot) const;
-  bool has_cycle(const Bits* rows, const Bits& starts, const Bits& events) const;
 
   const ExecutionInputs& inputs_;
   const Plan* plan_ = nullptr;
@@ -161,12 +187,13 @@ class Propagation {
   // By slot.
   std::vector<Border> borders_;
   std::vector<Bits> sets_;
-  std::vector<Bits*> rows_;
-  std::vector<Bits*> columns_;
   std::vector<Bits> dirty_;
   std::vector<unsigned char> shrunk_;
+  std::vector<Cell*> cells_;
+  std::vector<Bits*> news_;
 
-  std::vector<Bits> matrices_;
+  std::vector<Cell> all_cells_;
+  std::vector<Bits> all_news_;
   std::vector<PlanSlot> touched_;  // slots that are dirty
   std::size_t n_changes_ = 0;
   bool is_restarting_ = false;
@@ -178,7 +205,7 @@ class Propagation {
   mutable std::vector<std::size_t> path_;
 };
 
-// ---- Events ------------------------------------------------------------------------------------------------------------
+// ---- Events --------------------------------------------------------------------------------------------------------------
 
 template <std::size_t W>
 void Propagation<W>::adopt(const Plan& plan) {
@@ -186,24 +213,32 @@ void Propagation<W>::adopt(const Plan& plan) {
   n_events_ = 0;
   log_.clear();
   touched_.clear();
+  touched_.reserve(plan.n_slots);
   borders_.assign(plan.n_slots, Border{});
   sets_.assign(plan.n_slots, Bits::none());
   dirty_.assign(plan.n_slots, Bits::none());
   shrunk_.assign(plan.n_slots, 0);
-  rows_.assign(plan.n_slots, nullptr);
-  columns_.assign(plan.n_slots, nullptr);
-  touched_.reserve(plan.n_slots);
-  const auto is_kept = [&](std::size_t slot) { return (plan.duties[slot] & (keep_rows | keep_columns)) != 0; };
-  constexpr std::size_t stride = capacity + padding;
-  std::size_t n_kept = 0;
-  for (std::size_t slot = 0; slot < plan.n_slots; ++slot) n_kept += is_kept(slot) ? 1 : 0;
-  matrices_.assign(2 * n_kept * stride, Bits::none());
-  Bits* next = matrices_.data();
-  for (std::size_t slot = 0; slot < plan.n_slots; ++slot) {
-    if (!is_kept(slot)) continue;
-    rows_[slot] = next;
-    columns_[slot] = next + stride;
-    next += 2 * stride;
+  cells_.assign(plan.n_slots, nullptr);
+  news_.assign(plan.n_slots, nullptr);
+  std::size_t n_cells = 0;
+  std::size_t n_news = 0;
+  for (PlanSlot slot = 0; slot < plan.n_slots; ++slot) {
+    if (has_duty(slot, keep_rows) || has_duty(slot, keep_columns)) n_cells += capacity + padding;
+    if (has_duty(slot, grow)) n_news += capacity + padding;
+  }
+  all_cells_.assign(n_cells, Cell{});
+  all_news_.assign(n_news, Bits::none());
+  Cell* cells = all_cells_.data();
+  Bits* news = all_news_.data();
+  for (PlanSlot slot = 0; slot < plan.n_slots; ++slot) {
+    if (has_duty(slot, keep_rows) || has_duty(slot, keep_columns)) {
+      cells_[slot] = cells;
+      cells += capacity + padding;
+    }
+    if (has_duty(slot, grow)) {
+      news_[slot] = news;
+      news += capacity + padding;
+    }
   }
 }
 
@@ -262,8 +297,7 @@ Outcome Propagation<W>::run_plan(bool is_last, Word skipped, Word& known) {
     if ((skipped & bit(i.out)) != 0) continue;
     const PlannedCheck& check = plan_->checks[i.out];
     const bool is_known = (known_before & bit(i.out)) != 0 && i.code != Code::check_in_full;
-    const bool can_look = check.slot_kind == Kind::set || (plan_->duties[check.slot] & keep_rows) != 0;
-    if (!is_known && (i.code == Code::check_no_return || !can_look || !(is_last || check.is_persistent))) continue;
+    if (!is_known && !(check.can_look && (is_last || check.is_persistent))) continue;
     if (is_known ? decide(i) : holds_in_full(check, up_to_))
       known |= check.settles;
     else if (is_last || check.is_persistent)
@@ -275,32 +309,34 @@ Outcome Propagation<W>::run_plan(bool is_last, Word skipped, Word& known) {
 template <std::size_t W>
 void Propagation<W>::store(PlanSlot slot, std::uint8_t duties) {
   const Border& border = borders_[slot];
-  Bits* const rows = rows_[slot];
-  Bits* const columns = columns_[slot];
-  const auto flip = [&](Bits& row) { row.words[W == 1 ? 0 : event_ / word_bits] ^= bit(event_); };
-  if ((duties & keep_rows) != 0)
-    ((columns[event_] & below_) ^ border.up).for_each([&](std::size_t i) { flip(rows[i]); });
+  Cell* const cells = cells_[slot];
+  Cell& own = cells[event_];
+  const Bits from = (own.column & below_) ^ border.up;
+  const Bits to = (own.row & up_to_) ^ border.down;
+  if (!(from | to).any()) return;
+  const std::size_t word = W == 1 ? 0 : event_ / word_bits;
+  if ((duties & keep_rows) != 0) from.for_each([&](std::size_t k) { cells[k].row.words[word] ^= bit(event_); });
   if ((duties & keep_columns) != 0)
-    ((rows[event_] ^ border.down) & below_).for_each([&](std::size_t j) { flip(columns[j]); });
-  rows[event_] = (rows[event_] - up_to_) | border.down;
-  columns[event_] = (columns[event_] - up_to_) | border.up | (border.down & self_);
+    (to & below_).for_each([&](std::size_t k) { cells[k].column.words[word] ^= bit(event_); });
+  own.row ^= to;
+  own.column ^= from | (to & self_);
 }
 
 template <std::size_t W>
 void Propagation<W>::assign_set(const Instruction& i, const Bits& value) {
   Bits& set = sets_[i.out];
-  if ((i.duties & spread) != 0) {
+  if ((i.duties & (grow | compare)) != 0) {
     const Bits delta = (set ^ value) & below_;
     if (delta.any()) {
       if ((delta & set).any()) shrunk_[i.out] = 1;
       change(set, delta);
-      note_change(i.out, delta);
+      mark_dirty(i.out, delta);
     }
   }
   set = value;
 }
 
-// ---- Operations --------------------------------------------------------------------------------------------------------
+// ---- Operations ----------------------------------------------------------------------------------------------------------
 
 template <std::size_t W>
 void Propagation<W>::run(const Instruction& i) {
@@ -312,9 +348,9 @@ void Propagation<W>::run(const Instruction& i) {
     case Code::unite: out = {border(i.a).down | border(i.b).down, border(i.a).up | border(i.b).up}; break;
     case Code::unite_all: {
       Border sum{};
-      for (auto [member, end] = members_of(i); member != end; ++member) {
-        sum.down |= border(*member).down;
-        sum.up |= border(*member).up;
+      for (const PlanSlot member : members_of(i)) {
+        sum.down |= border(member).down;
+        sum.up |= border(member).up;
       }
       out = sum;
       break;
@@ -325,13 +361,13 @@ void Propagation<W>::run(const Instruction& i) {
       out = {if_in(i.b, border(i.a).down & set(i.c)), if_in(i.c, border(i.a).up & set(i.b))};
       break;
     case Code::complement: out = {up_to_ - border(i.a).down, below_ - border(i.a).up}; break;
-    case Code::reflexive: out = {border(i.a).down | self_, border(i.a).up}; break;
     case Code::invert: out = {border(i.a).up | (border(i.a).down & self_), border(i.a).down & below_}; break;
     case Code::full: out = {up_to_, below_}; break;
     case Code::identity: out = {self_, Bits::none()}; break;
     case Code::identity_on: out = {if_in(i.a, self_), Bits::none()}; break;
     case Code::cross: out = {if_in(i.a, set(i.b)), if_in(i.b, set(i.a) & below_)}; break;
-    case Code::compose: compose(i); break;
+    case Code::compose: compose(i, up_to_); break;
+    case Code::compose_through: compose(i, set(i.c)); break;
     case Code::closure:
     case Code::reflexive_closure: close(i); break;
     case Code::set_unite: return assign_set(i, set(i.a) | set(i.b));
@@ -343,26 +379,20 @@ void Propagation<W>::run(const Instruction& i) {
     case Code::range: return project_range(i);
     default: return;
   }
-  if ((i.duties & (spread | keep_rows | keep_columns)) == 0) return;
-  if ((i.duties & spread) != 0) spread_operation(i);
+  if ((i.duties & grow) != 0) grow_interior(i);
+  if ((i.duties & compare) != 0) compare_interior(i);
   if ((i.duties & (keep_rows | keep_columns)) != 0) store(i.out, i.duties);
 }
 
 template <std::size_t W>
-std::pair<const PlanSlot*, const PlanSlot*> Propagation<W>::members_of(const Instruction& i) const {
-  const PlanSlot* const first = plan_->members.data() + i.a;
-  return {first, first + i.b};
-}
-
-template <std::size_t W>
-void Propagation<W>::compose(const Instruction& i) {
+void Propagation<W>::compose(const Instruction& i, const Bits& middle) {
   const Border& a = borders_[i.a];
   const Border& b = borders_[i.b];
-  const Bits* const columns = columns_[i.a];
-  const Bits* const rows = rows_[i.b];
+  const Cell* const first = cells_[i.a];
+  const Cell* const second = cells_[i.b];
   Border out{};
-  a.down.for_each([&](std::size_t k) { out.down |= rows[k]; });
-  b.up.for_each([&](std::size_t k) { out.up |= columns[k]; });
+  (a.down & middle).for_each([&](std::size_t k) { out.down |= second[k].row; });
+  (b.up & middle).for_each([&](std::size_t k) { out.up |= first[k].column; });
   if (b.down.test(event_)) out.up |= a.up;
   out.down &= up_to_;
   out.up &= below_;
@@ -373,27 +403,26 @@ void Propagation<W>::compose(const Instruction& i) {
 template <std::size_t W>
 void Propagation<W>::close(const Instruction& i) {
   if (shrunk_[i.a] != 0) return close_again(i);
-  const Bits* const rows = rows_[i.out];
-  const Bits* const columns = columns_[i.out];
+  const Cell* const cells = cells_[i.out];
   // What is on a path already followed need not be followed again. Later events tend to be later on paths.
-  const auto follow = [&](const Bits* from, const Bits& start) {
+  const auto follow = [&](Bits Cell::*next, const Bits& start) {
     Bits reached = start;
     for (Bits rest = start; rest.any();) {
       const std::size_t k = rest.highest();
-      reached |= from[k];
-      rest -= from[k];
+      reached |= cells[k].*next;
+      rest -= cells[k].*next;
       rest.clear(k);
     }
     return reached & below_;
   };
   changed(i.a).for_each([&](std::size_t from) {
-    const Bits reached = follow(rows, rows_[i.a][from] & below_);
-    if (!(reached - rows[from]).any()) return;
-    grow_product(i.out, (columns[from] & below_) | Bits::single(from), reached);
+    const Bits reached = follow(&Cell::row, new_pairs(i.a, from));
+    if (!(reached - cells[from].row).any()) return;
+    grow_product(i.out, (cells[from].column & below_) | Bits::single(from), reached);
   });
   const Border& a = borders_[i.a];
-  const Bits after = follow(rows, a.down & below_);
-  const Bits before = follow(columns, a.up);
+  const Bits after = follow(&Cell::row, a.down & below_);
+  const Bits before = follow(&Cell::column, a.up);
   const bool has_loop = i.code == Code::reflexive_closure || a.down.test(event_) || (after & a.up).any();
   borders_[i.out] = {has_loop ? after | self_ : after, before};
   if (after.any()) grow_product(i.out, before, after);
@@ -401,7 +430,7 @@ void Propagation<W>::close(const Instruction& i) {
 
 template <std::size_t W>
 void Propagation<W>::close_again(const Instruction& i) {
-  for (std::size_t from = 0; from <= event_; ++from) scratch_[from] = rows_[i.a][from] & up_to_;
+  for (std::size_t from = 0; from <= event_; ++from) scratch_[from] = cells_[i.a][from].row & up_to_;
   for (std::size_t k = 0; k <= event_; ++k)
     for (std::size_t from = 0; from <= event_; ++from)
       if (scratch_[from].test(k)) scratch_[from] |= scratch_[k];
@@ -418,12 +447,13 @@ template <std::size_t W>
 void Propagation<W>::project_domain(const Instruction& i) {
   const Border& a = borders_[i.a];
   Bits value = (sets_[i.out] & below_) | a.up;
-  changed(i.a).for_each([&](std::size_t from) {
-    if ((rows_[i.a][from] & up_to_).any())
-      value.set(from);
-    else
+  if ((i.duties & compare) == 0)
+    value |= dirty_[i.a];
+  else
+    changed(i.a).for_each([&](std::size_t from) {
       value.clear(from);
-  });
+      if ((cells_[i.a][from].row & up_to_).any()) value.set(from);
+    });
   if (a.down.any()) value |= self_;
   assign_set(i, value);
 }
@@ -432,165 +462,214 @@ template <std::size_t W>
 void Propagation<W>::project_range(const Instruction& i) {
   const Border& a = borders_[i.a];
   Bits value = (sets_[i.out] & below_) | a.down;
-  if (changed(i.a).any()) {
+  if ((i.duties & compare) == 0) {
+    dirty_[i.a].for_each([&](std::size_t from) { value |= new_pairs(i.a, from); });
+  } else if (changed(i.a).any()) {
     value = a.down;
-    for (std::size_t from = 0; from < event_; ++from) value |= rows_[i.a][from];
-    value &= below_;
-    value |= a.down & self_;
+    for (std::size_t from = 0; from < event_; ++from) value |= old_row(i.a, from);
   }
   if (a.up.any()) value |= self_;
   assign_set(i, value);
 }
 
-// ---- Interiors of results ----------------------------------------------------------------------------------------------
+// ---- Interiors that only grow --------------------------------------------------------------------------------------------
 
 template <std::size_t W>
-void Propagation<W>::spread_operation(const Instruction& i) {
-  const auto rows = [&](PlanSlot slot) { return rows_[slot]; };
-  const auto set = [&](PlanSlot slot) -> const Bits& { return sets_[slot]; };
-  // Rows of a product that change with its factors.
-  const auto product_changes = [&](PlanSlot from, PlanSlot to) {
-    return changed(to).any() ? changed(from) | set(from) : changed(from);
+void Propagation<W>::grow_interior(const Instruction& i) {
+  // What is new in a relation, after a cut.
+  const auto pass_on = [&](PlanSlot from, auto cut) {
+    dirty_[from].for_each([&](std::size_t k) { grow_row(i.out, k, cut(k, news_[from][k])); });
   };
+  const auto uncut = [](std::size_t, const Bits& pairs) { return pairs; };
   switch (i.code) {
     case Code::unite:
-    case Code::unite_all: return spread_union(i);
+      pass_on(i.a, uncut);
+      return pass_on(i.b, uncut);
+    case Code::unite_all:
+      for (const PlanSlot member : members_of(i)) pass_on(member, uncut);
+      return;
     case Code::intersect:
-      return set_rows(i.out, changed(i.a) | changed(i.b), [&](std::size_t k) { return rows(i.a)[k] & rows(i.b)[k]; });
-    case Code::subtract:
-      return set_rows(i.out, changed(i.a) | changed(i.b), [&](std::size_t k) { return rows(i.a)[k] - rows(i.b)[k]; });
-    case Code::restrict:
-      return set_rows(i.out, changed(i.a) | product_changes(i.b, i.c), [&](std::size_t k) {
-        return set(i.b).test(k) ? rows(i.a)[k] & set(i.c) : Bits::none();
-      });
-    case Code::complement: return set_rows(i.out, changed(i.a), [&](std::size_t k) { return below_ - rows(i.a)[k]; });
-    case Code::reflexive:
-      return set_rows(i.out, changed(i.a), [&](std::size_t k) { return rows(i.a)[k] | Bits::single(k); });
-    case Code::invert: return spread_inverse(i);
+      pass_on(i.a, [&](std::size_t k, const Bits& pairs) { return pairs & cells_[i.b][k].row; });
+      return pass_on(i.b, [&](std::size_t k, const Bits& pairs) { return pairs & cells_[i.a][k].row; });
+    case Code::subtract: return pass_on(i.a, [&](std::size_t k, const Bits& pairs) { return pairs - cells_[i.b][k].row; });
+    case Code::restrict: return grow_restriction(i);
+    case Code::invert:
+      return dirty_[i.a].for_each([&](std::size_t k) { grow_product(i.out, news_[i.a][k], Bits::single(k)); });
     case Code::identity_on:
-      return set_rows(i.out, changed(i.a), [&](std::size_t k) { return set(i.a).test(k) ? Bits::single(k) : Bits::none(); });
+      return dirty_[i.a].for_each([&](std::size_t k) { grow_row(i.out, k, Bits::single(k)); });
     case Code::cross:
-      return set_rows(i.out, product_changes(i.a, i.b), [&](std::size_t k) {
-        return set(i.a).test(k) ? set(i.b) : Bits::none();
-      });
-    case Code::compose: return spread_composition(i);
+      grow_product(i.out, dirty_[i.a], sets_[i.b] & below_);
+      if (dirty_[i.b].any()) grow_product(i.out, sets_[i.a] & below_, dirty_[i.b]);
+      return;
+    case Code::compose:
+    case Code::compose_through: return grow_composition(i);
     default: return;
   }
 }
 
 template <std::size_t W>
-void Propagation<W>::spread_union(const Instruction& i) {
-  const PlanSlot pair[] = {i.a, i.b};
-  const auto [first, end] = i.code == Code::unite ? std::pair<const PlanSlot*, const PlanSlot*>(pair, pair + 2) : members_of(i);
-  if ((i.duties & from_scratch) == 0) {
-    for (auto member = first; member != end; ++member)
-      dirty_[*member].for_each([&](std::size_t k) { grow_row(i.out, k, rows_[*member][k] & below_); });
-    return;
-  }
-  Bits which = Bits::none();
-  for (auto member = first; member != end; ++member) which |= changed(*member);
-  set_rows(i.out, which, [&](std::size_t k) {
-    Bits sum = Bits::none();
-    for (auto member = first; member != end; ++member) sum |= rows_[*member][k];
-    return sum;
-  });
-}
-
-template <std::size_t W>
-void Propagation<W>::spread_inverse(const Instruction& i) {
-  changed(i.a).for_each([&](std::size_t k) {
-    const Bits old = columns_[i.out][k] & below_;
-    const Bits value = rows_[i.a][k] & below_;
-    if ((old - value).any()) shrunk_[i.out] = 1;
-    (old ^ value).for_each([&](std::size_t j) { change_row(i.out, j, Bits::single(k)); });
-  });
-}
-
-template <std::size_t W>
-void Propagation<W>::spread_composition(const Instruction& i) {
-  const Bits from = borders_[i.a].up;
+void Propagation<W>::grow_composition(const Instruction& i) {
   const Bits to = borders_[i.b].down & below_;
-  Bits which = changed(i.a);
-  const Bits middle = changed(i.b);
-  if (!which.any() && !middle.any()) {
-    if (to.any()) grow_product(i.out, from, to);
-    return;
+  if (to.any()) grow_product(i.out, borders_[i.a].up, to);
+  dirty_[i.a].for_each([&](std::size_t k) {
+    Bits reached = Bits::none();
+    news_[i.a][k].for_each([&](std::size_t middle) { reached |= cells_[i.b][middle].row; });
+    grow_row(i.out, k, reached & below_);
+  });
+  dirty_[i.b].for_each([&](std::size_t k) { grow_product(i.out, cells_[i.a][k].column & below_, news_[i.b][k]); });
+}
+
+template <std::size_t W>
+void Propagation<W>::grow_restriction(const Instruction& i) {
+  const Bits& from = sets_[i.b];
+  const Bits& to = sets_[i.c];
+  (dirty_[i.a] & from).for_each([&](std::size_t k) { grow_row(i.out, k, news_[i.a][k] & to); });
+  dirty_[i.b].for_each([&](std::size_t k) { grow_row(i.out, k, old_row(i.a, k) & to); });
+  if (dirty_[i.c].any())
+    (from & below_).for_each([&](std::size_t k) { grow_row(i.out, k, old_row(i.a, k) & dirty_[i.c]); });
+}
+
+template <std::size_t W>
+void Propagation<W>::grow_product(PlanSlot slot, const Bits& from, const Bits& to) {
+  from.for_each([&](std::size_t k) { grow_row(slot, k, to); });
+}
+
+// ---- Interiors that may shrink -------------------------------------------------------------------------------------------
+
+template <std::size_t W>
+void Propagation<W>::compare_interior(const Instruction& i) {
+  const auto row = [&](PlanSlot slot, std::size_t k) { return cells_[slot][k].row; };
+  const auto set = [&](PlanSlot slot) -> const Bits& { return sets_[slot]; };
+  // Rows of a product that change with its factors.
+  const auto product_changes = [&](PlanSlot from, PlanSlot to) {
+    return changed(to).any() ? changed(from) | set(from) : changed(from);
+  };
+  const auto if_in = [&](PlanSlot slot, std::size_t k, const Bits& value) {
+    return sets_[slot].test(k) ? value : Bits::none();
+  };
+  switch (i.code) {
+    case Code::unite: {
+      const PlanSlot members[] = {i.a, i.b};
+      return compare_union(i, members);
+    }
+    case Code::unite_all: return compare_union(i, members_of(i));
+    case Code::intersect:
+      return set_rows(i.out, changed(i.a) | changed(i.b), [&](std::size_t k) { return row(i.a, k) & row(i.b, k); });
+    case Code::subtract:
+      return set_rows(i.out, changed(i.a) | changed(i.b), [&](std::size_t k) { return row(i.a, k) - row(i.b, k); });
+    case Code::restrict:
+      return set_rows(i.out, changed(i.a) | product_changes(i.b, i.c),
+                      [&](std::size_t k) { return if_in(i.b, k, row(i.a, k) & set(i.c)); });
+    case Code::complement: return set_rows(i.out, changed(i.a), [&](std::size_t k) { return below_ - row(i.a, k); });
+    case Code::invert: return compare_inverse(i);
+    case Code::identity_on:
+      return set_rows(i.out, changed(i.a), [&](std::size_t k) { return if_in(i.a, k, Bits::single(k)); });
+    case Code::cross:
+      return set_rows(i.out, product_changes(i.a, i.b), [&](std::size_t k) { return if_in(i.a, k, set(i.b)); });
+    case Code::compose:
+    case Code::compose_through: return compare_composition(i);
+    default: return;
   }
-  middle.for_each([&](std::size_t k) { which |= columns_[i.a][k]; });
-  if (to.any()) which |= from;
+}
+
+template <std::size_t W>
+void Propagation<W>::compare_composition(const Instruction& i) {
+  Bits which = changed(i.a);
+  changed(i.b).for_each([&](std::size_t k) { which |= cells_[i.a][k].column; });
+  if ((borders_[i.b].down & below_).any()) which |= borders_[i.a].up;
+  set_rows(i.out, which, [&](std::size_t k) {
+    Bits reached = Bits::none();
+    (cells_[i.a][k].row & up_to_).for_each([&](std::size_t middle) { reached |= cells_[i.b][middle].row; });
+    return reached;
+  });
+}
+
+template <std::size_t W>
+void Propagation<W>::compare_union(const Instruction& i, std::span<const PlanSlot> members) {
+  Bits which = Bits::none();
+  for (const PlanSlot member : members) which |= changed(member);
   set_rows(i.out, which, [&](std::size_t k) {
     Bits sum = Bits::none();
-    (rows_[i.a][k] & up_to_).for_each([&](std::size_t m) { sum |= rows_[i.b][m]; });
+    for (const PlanSlot member : members) sum |= cells_[member][k].row;
     return sum;
   });
 }
 
-// ---- Recursion ---------------------------------------------------------------------------------------------------------
+template <std::size_t W>
+void Propagation<W>::compare_inverse(const Instruction& i) {
+  changed(i.a).for_each([&](std::size_t k) {
+    const Bits old = cells_[i.out][k].column & below_;
+    const Bits value = old_row(i.a, k);
+    if ((old - value).any()) shrunk_[i.out] = 1;
+    (old ^ value).for_each([&](std::size_t j) {
+      change_row(i.out, j, Bits::single(k));
+      mark_dirty(i.out, Bits::single(j));
+    });
+  });
+}
+
+// ---- Recursion -----------------------------------------------------------------------------------------------------------
 
 template <std::size_t W>
 void Propagation<W>::run_group(const Group& group) {
   const Instruction* const instructions = plan_->group_instructions.data() + group.first;
   // All but the newest event's part is the least solution so far. If nothing outside shrank, it is part of the new one.
-  is_restarting_ = false;
   if (group.may_shrink)
     for (const Group::External& external : group.externals)
       if (external.is_reversed ? dirty_[external.slot].any() : shrunk_[external.slot] != 0) is_restarting_ = true;
-  Word todo = group.starters;
-  for (std::size_t i = 0; i < group.size; ++i) {
-    const Instruction& instruction = instructions[i];
-    if (instruction.code >= Code::set_unite) {
-      const Bits kept = is_restarting_ ? Bits::none() : below_;
-      assign_set(instruction, sets_[instruction.out] & kept);
-      continue;
-    }
-    borders_[instruction.out] = Border{};
-    store(instruction.out, instruction.duties);
-    if (is_restarting_) set_rows(instruction.out, below_, [](std::size_t) { return Bits::none(); });
-  }
-  if (is_restarting_) todo = ~Word{0} >> (word_bits - group.size);
+  Word todo = is_restarting_ ? ~Word{0} >> (word_bits - group.size) : group.starters;
   for (const Group::External& external : group.externals)
     if (has_changed(external.slot, external.kind)) todo |= external.users;
+  for (std::size_t k = 0; k < group.size; ++k) {
+    const Instruction& i = instructions[k];
+    if (i.code >= Code::set_unite) {
+      assign_set(i, is_restarting_ ? Bits::none() : sets_[i.out] & below_);
+      continue;
+    }
+    borders_[i.out] = Border{};
+    if ((i.duties & (keep_rows | keep_columns)) != 0) store(i.out, i.duties);
+    if (is_restarting_) set_rows(i.out, below_, [](std::size_t) { return Bits::none(); });
+  }
   while (todo != 0) {
     const std::size_t next = lowest_bit(todo);
     todo &= todo - 1;
-    const Instruction& instruction = instructions[next];
-    const Border border = borders_[instruction.out];
-    const Bits set = sets_[instruction.out];
+    const Instruction& i = instructions[next];
+    const Border border = borders_[i.out];
+    const Bits set = sets_[i.out];
     const std::size_t n_changes = n_changes_;
-    run(instruction);
-    if (border != borders_[instruction.out] || set != sets_[instruction.out] || n_changes != n_changes_)
-      todo |= group.users[next];
+    run(i);
+    if (border != borders_[i.out] || set != sets_[i.out] || n_changes != n_changes_) todo |= group.users[next];
   }
   is_restarting_ = false;
 }
 
-// ---- Checks ------------------------------------------------------------------------------------------------------------
+// ---- Checks --------------------------------------------------------------------------------------------------------------
 
 // The check held before the event.
 template <std::size_t W>
-bool Propagation<W>::decide(const Instruction& i) {
+bool Propagation<W>::decide(const Instruction& i) const {
   switch (i.code) {
     case Code::check_acyclic: return closes_no_cycle(i.a);
     case Code::check_irreflexive: return has_no_loop(i.a);
     case Code::check_no_return: return has_no_return(i.a, i.b);
-    case Code::check_empty: return has_nothing_new(i.a);
+    case Code::check_empty: return has_no_pair(i.a);
     default: return !sets_[i.a].any();
   }
 }
 
 // A new cycle has a new pair: it goes through the newest event or starts in a row that changed.
 template <std::size_t W>
-bool Propagation<W>::closes_no_cycle(PlanSlot slot) {
+bool Propagation<W>::closes_no_cycle(PlanSlot slot) const {
   const Border& border = borders_[slot];
-  const Bits* const rows = rows_[slot];
-  if (dirty_[slot].any()) return !has_cycle(rows, dirty_[slot] | self_, up_to_);
+  const Cell* const cells = cells_[slot];
+  if (dirty_[slot].any()) return !has_cycle(cells, dirty_[slot] | self_, up_to_);
   if (border.down.test(event_) || (border.down & border.up).any()) return false;
   if (!border.up.any()) return true;
   Bits reached = border.down;
   for (Bits rest = border.down; rest.any();) {
     const std::size_t k = rest.highest();
     rest.clear(k);
-    const Bits next = (rows[k] & below_) - reached;
+    const Bits next = (cells[k].row & below_) - reached;
     if ((next & border.up).any()) return false;
     reached |= next;
     rest |= next;
@@ -600,7 +679,7 @@ bool Propagation<W>::closes_no_cycle(PlanSlot slot) {
 
 // By depth-first search: a pair back to the current path is seen on entering its first event.
 template <std::size_t W>
-bool Propagation<W>::has_cycle(const Bits* rows, const Bits& starts, const Bits& events) const {
+bool Propagation<W>::has_cycle(const Cell* cells, const Bits& starts, const Bits& events) const {
   Bits unvisited = events;
   Bits on_path = Bits::none();
   for (Bits rest = starts & unvisited; rest.any(); rest = starts & unvisited) {
@@ -611,13 +690,13 @@ bool Propagation<W>::has_cycle(const Bits* rows, const Bits& starts, const Bits&
         const std::size_t event = next.highest();
         unvisited.clear(event);
         on_path.set(event);
-        if ((rows[event] & on_path).any()) return true;
+        if ((cells[event].row & on_path).any()) return true;
         path_[depth++] = event;
       } else {
         on_path.clear(path_[--depth]);
         if (depth == 0) break;
       }
-      next = rows[path_[depth - 1]] & unvisited;
+      next = cells[path_[depth - 1]].row & unvisited;
     }
   }
   return false;
@@ -626,7 +705,7 @@ bool Propagation<W>::has_cycle(const Bits* rows, const Bits& starts, const Bits&
 template <std::size_t W>
 bool Propagation<W>::has_no_loop(PlanSlot slot) const {
   bool found = borders_[slot].down.test(event_);
-  dirty_[slot].for_each([&](std::size_t k) { found = found || rows_[slot][k].test(k); });
+  dirty_[slot].for_each([&](std::size_t k) { found = found || new_pairs(slot, k).test(k); });
   return !found;
 }
 
@@ -637,27 +716,27 @@ bool Propagation<W>::has_no_return(PlanSlot a, PlanSlot b) const {
   if ((first.down & second.up).any() || (first.up & second.down).any() || (first.down & second.down & self_).any())
     return false;
   bool found = false;
-  dirty_[a].for_each([&](std::size_t k) { found = found || (rows_[a][k] & columns_[b][k] & up_to_).any(); });
-  dirty_[b].for_each([&](std::size_t k) { found = found || (rows_[b][k] & columns_[a][k] & up_to_).any(); });
+  dirty_[a].for_each([&](std::size_t k) { found = found || (new_pairs(a, k) & cells_[b][k].column).any(); });
+  dirty_[b].for_each([&](std::size_t k) { found = found || (new_pairs(b, k) & cells_[a][k].column).any(); });
   return !found;
 }
 
 template <std::size_t W>
-bool Propagation<W>::has_nothing_new(PlanSlot slot) const {
+bool Propagation<W>::has_no_pair(PlanSlot slot) const {
   bool found = borders_[slot].any();
-  dirty_[slot].for_each([&](std::size_t k) { found = found || (rows_[slot][k] & below_).any(); });
+  dirty_[slot].for_each([&](std::size_t k) { found = found || new_pairs(slot, k).any(); });
   return !found;
 }
 
 template <std::size_t W>
 bool Propagation<W>::holds_in_full(const PlannedCheck& check, const Bits& events) const {
-  if (check.slot_kind == Kind::set) return !(sets_[check.slot] & events).any() != check.is_negated;
-  const Bits* const rows = rows_[check.slot];
+  if (check.slot_kind == Kind::set) return (sets_[check.slot] & events).any() == check.is_negated;
+  const Cell* const cells = cells_[check.slot];
   bool found = false;
   switch (check.kind) {
-    case CheckKind::acyclic: found = has_cycle(rows, events, events); break;
-    case CheckKind::irreflexive: events.for_each([&](std::size_t k) { found = found || rows[k].test(k); }); break;
-    case CheckKind::empty: events.for_each([&](std::size_t k) { found = found || (rows[k] & events).any(); }); break;
+    case CheckKind::acyclic: found = has_cycle(cells, events, events); break;
+    case CheckKind::irreflexive: events.for_each([&](std::size_t k) { found = found || cells[k].row.test(k); }); break;
+    case CheckKind::empty: events.for_each([&](std::size_t k) { found = found || (cells[k].row & events).any(); }); break;
   }
   return found == check.is_negated;
 }

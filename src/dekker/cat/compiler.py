@@ -1,8 +1,8 @@
 """From a `.cat` file to a `Model`.
 
 The file is run once, at compile time: functions are inlined, included files read, variants (`if "mixed" …`) decided,
-and what is left is a graph of sets and relations with checks on them. Coherence is enumerated by the engines, so
-`with co from …` only says that `co` is used.
+and what is left is a graph of sets and relations with checks on them. Coherence is enumerated by the engines:
+`with co from generate_cos(r)` says that it contains r.
 """
 
 from __future__ import annotations
@@ -167,7 +167,33 @@ def _with(context: Context, statement: syntax.With, environment: Environment) ->
             statement.span,
             "`with co from …` is understood",
         )
-    environment[statement.name] = context.graph.input("co", REL)
+    coherence = context.graph.input("co", REL)
+    environment[statement.name] = coherence
+    required = _required_order(statement)
+    if required is None:
+        return
+    node = context.node(evaluate(context, required, environment), REL, required.span)
+    missing = context.graph.apply("diff", node, coherence)
+    context.demands.append(Demand("empty", missing, f"{statement.name} contains {required.span.text}", False, False))
+
+
+def _is_default_order(expression: syntax.Expr) -> bool:
+    return isinstance(expression, syntax.Name) and expression.text == "co0"
+
+
+def _required_order(statement: syntax.With) -> syntax.Expr | None:
+    """What coherence must contain: the argument of `generate_cos`. `co0`, initial writes first and final writes last,
+    it contains anyway."""
+    match statement.orders:
+        case syntax.Apply(syntax.Name("generate_orders"), syntax.Tuple((_, argument))):
+            return None if _is_default_order(argument) else argument
+        case syntax.Apply(syntax.Name("generate_cos"), argument):
+            return None if _is_default_order(argument) else argument
+    raise ModelError(
+        "coherence can be enumerated with generate_cos(…) or generate_orders(W, …) only",
+        statement.orders.span,
+        "`with co from generate_cos(co0)`, or a relation in place of co0 that coherence must contain",
+    )
 
 
 def _enum(context: Context, enum: syntax.Enum, environment: Environment) -> None:

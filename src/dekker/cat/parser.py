@@ -100,8 +100,13 @@ class _Parser:
     # Statements
 
     def title(self) -> str:
+        """A name on the first line (an architecture, perhaps with a model's name behind it), then a string; both can
+        be missing."""
         words = []
-        while self.here.kind in ("name", "string"):
+        line = self.source.position(self.here.start)[0]
+        while self.here.kind == "name" and self.source.position(self.here.start)[0] == line:
+            words.append(self.advance().text)
+        if self.here.kind == "string":
             words.append(self.advance().text)
         while self.accept(*_OPTIONS):
             pass
@@ -232,8 +237,8 @@ class _Parser:
         start = self.expect("with").start
         name = self.expect_kind("name", "a name").text
         self.expect("from")
-        self.expression()
-        return syntax.With(name, self.span_from(start))
+        orders = self.expression()
+        return syntax.With(name, orders, self.span_from(start))
 
     def show(self) -> syntax.Ignored:
         start = self.advance().start

@@ -264,6 +264,7 @@ class With:
     """`with name from expression`."""
 
     name: str
+    orders: Expr
     span: Span
 
 

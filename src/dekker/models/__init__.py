@@ -11,6 +11,7 @@ from pathlib import Path
 from dekker.cat import Model, compile_model
 from dekker.cat.files import parse_file, read_source
 from dekker.errors import ModelError
+from dekker.source import Span
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -50,7 +51,15 @@ def _built_in(name: str) -> Model:
 @lru_cache(maxsize=32)
 def _from_file(path: Path, modified: int) -> Model:
     """`modified` makes an edited file a new one."""
-    return compile_model(read_source(path), path.stem, (FOLDER,))
+    source = read_source(path)
+    model = compile_model(source, path.stem, (FOLDER,))
+    if not model.program.checks:
+        raise ModelError(
+            "the model has no check, so it would allow everything",
+            Span(source, 0, 1),
+            "a check is acyclic, irreflexive or empty, a relation, and perhaps a name: `acyclic po | com as sc`",
+        )
+    return model
 
 
 def _unknown(name: str) -> ModelError:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import DekkerError, InputError
 from dekker.frontends.litmus import default_model, parse_litmus
 from dekker.ir.validate import validate
@@ -23,7 +24,7 @@ from dekker.run.fit import require_fit
 from dekker.source import Source
 from dekker.task import Limits, Task
 
-ENGINES = {axiomatic.NAME: axiomatic.run}
+ENGINES = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run}
 
 LARGEST_CHUNK = 16
 

@@ -8,7 +8,7 @@ from dekker.cat import Model, compile_model
 from dekker.cat.files import LIBRARY
 from dekker.cat.relational import Check, Fixpoint, Op, RelationalProgram, Step
 from dekker.engines.axiomatic.evaluator import evaluate
-from dekker.errors import DekkerError, ModelError
+from dekker.errors import DekkerError, ModelError, ParseError
 from dekker.source import Source
 
 SIZE = 3
@@ -241,6 +241,18 @@ def test_coherence_is_the_engines_business() -> None:
     acyclic po | co | mo
     """
     assert compiled(text).uses == {"po", "co"}
+
+
+def test_coherence_can_be_asked_to_contain_a_relation() -> None:
+    model = compiled("with co from generate_cos(po-loc & (W * W))\nacyclic po as p")
+    assert model.checks == ("co contains po-loc & (W * W)", "p")
+    with pytest.raises(ModelError, match="generate_cos"):
+        compiled("with co from cross(co0)\nacyclic po as p")
+
+
+def test_a_misspelt_check_is_not_part_of_the_title() -> None:
+    with pytest.raises(ParseError, match="a statement"):
+        compiled('"My model"\nacylic po\n')
 
 
 def test_common_names_need_no_include_and_can_be_redefined() -> None:
