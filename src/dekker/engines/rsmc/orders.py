@@ -71,7 +71,7 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "tso": IN_ORDER,
     "pso": IN_ORDER,
     "rc11": IN_ORDER,
-    "power": CommitOrder(in_order=False, fences_order_all=True),
+    "power": CommitOrder(in_order=False),
     "armv7": CommitOrder(in_order=False, same_location_writes=False, forwarding=True),
     "aarch64": CommitOrder(in_order=False, forwarding=True, local=_aarch64),
     "riscv": CommitOrder(in_order=False, forwarding=True, local=_riscv),

@@ -610,6 +610,9 @@ class Globals:
     def mention(self, name: str) -> None:
         self._lengths.setdefault(name, 0)
 
+    def has_type(self, name: str) -> bool:
+        return name in self._declared
+
     def __contains__(self, name: str) -> bool:
         return name in self._lengths
 

@@ -372,3 +372,17 @@ def test_speed() -> None:
         parse_litmus(source)
         best = min(best, time.perf_counter() - start)
     assert best < 0.005, "ten times slower than it should be"
+
+
+def test_elements_are_scaled_by_the_type_of_the_parameter() -> None:
+    program = parse("C t\n{ p = &x[1]; 0:q = x[2]; }\nP0 (long* x, long** p) { *q = 1; }\nexists (x=1)\n")
+    assert condition_atoms(program) == [Equals(MemoryValue("x", 0, 8), 1)]
+    assert Object("p", 8, (Cell(0, 8, Address("x", 8)),)) in program.objects
+    assert program.threads[0].registers == (("q", Address("x", 16)),)
+
+
+def test_keywords_of_the_final_part_are_names_in_threads() -> None:
+    program = parse(
+        "C t\n{}\nP0 (atomic_int* x) {\nint final = 0;\nfinal = 1;\nexists:\natomic_store(x, final);\n}\nexists (x=1)\n"
+    )
+    assert condition_atoms(program) == [Equals(MemoryValue("x"), 1)]

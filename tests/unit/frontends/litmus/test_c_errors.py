@@ -179,6 +179,13 @@ def test_initial_register_of_a_missing_thread() -> None:
     assert "there is no thread 3" in str(failure("C t\n{ 3:r0=1; }\nP0 (int* x) {}\nexists (x=1)"))
 
 
+@pytest.mark.parametrize("init", ["x=1; x=2;", "0:r0=1; 0:r0=x;", "int x=1; x=0x100000000;"])
+def test_contradictions_in_the_initial_state(init: str) -> None:
+    error = failure(f"C t\n{{{init}}}\nP0 (int* x) {{}}\nexists (x=1)")
+    assert "has another initial value already" in str(error)
+    assert "the first one is in line 2" in str(error)
+
+
 @pytest.mark.parametrize(
     "nested", ["(" * 3000 + "1" + ")" * 3000, "- " * 500 + "1", "1" + "+1" * 500, "!" * 5000 + "1"]
 )

@@ -194,7 +194,7 @@ def _globals(test: LitmusFile, threads: list[LoweredThread]) -> Globals:
     )
     memory = Globals(entries)
     for name, kind in types.items():
-        if name not in memory:
+        if not memory.has_type(name):
             memory.declare(name, kind.size)
     return memory
 
