@@ -92,9 +92,9 @@ def _model_program(program: RelationalProgram) -> ModelProgram:
 
 
 def explore(
-    program: NativeProgram, model: RelationalProgram, order: tuple[bool, bool, bool, bool, bool, bool], limits: Limits
+    program: NativeProgram, model: RelationalProgram, order: tuple[bool, bool, bool, bool, bool], limits: Limits
 ) -> Exploration:
-    """`order`: in program order; fences order everything around them; reads of one location stay in order;
+    """`order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
     what uses the status of a store-conditional waits for its write."""
     found = explore_natively(

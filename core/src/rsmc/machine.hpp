@@ -461,7 +461,7 @@ class Machine {
       const Event<W>& earlier = events_[id];
       const EventClass& other = class_of(earlier);
       if (earlier.kind == EventKind::fence) {
-        fenced |= order_.fences_order_all && other.fence_pairs != 0 ? std::uint8_t{15} : other.fence_pairs;
+        fenced |= other.fence_pairs;
       } else if (earlier.kind != EventKind::choice) {
         const bool ordered = (fenced & pair_of(earlier, e)) != 0 || other.before_later || own.after_earlier ||
                              (other.strong_release && own.strong_acquire);

@@ -19,7 +19,7 @@ SPECIAL = {
     "RISCV": "Fence.tsodWR DpDatadW PodWWPRl PodRWPX LxSx Amo.Add Amo.Swp",
     "C": "FenceScdWR PodWWRlxRel PodRRAcqRlx Amo.Swp DpCtrldW DpAddrdR DpDatadW",
 }
-ANYTHING = '"anything"\nacyclic co | ([A & L & Q]; po) as nothing\n'
+ANYTHING = '"anything"\nacyclic co | ([A & L & Q & FenceRR]; po) as nothing\n'
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ namespace dekker::rsmc {
 // Which order events are committed in.
 struct CommitOrder {
   bool in_order = true;            // program order
-  bool fences_order_all = false;   // a fence that orders anything orders everything around it
   bool same_location_reads = true;   // reads of one location are committed in program order
   bool same_location_writes = true;  // a write is committed after earlier accesses of its location
   // A load may take the value of a store of its own thread before that store is committed. The model must then define

@@ -32,7 +32,6 @@ def run(task: Task) -> Result:
     native = _encode(task, places, order, observed)
     flags = (
         order.in_order,
-        order.fences_order_all,
         order.same_location_reads,
         order.same_location_writes,
         order.forwarding,

@@ -34,12 +34,12 @@ UNORDERED = LocalOrder()
 
 @dataclass(frozen=True)
 class CommitOrder:
-    """`fences_order_all`: a fence that orders anything is taken to order everything around it. `forwarding`: a load may
-    take the value of an own store before that store is committed, because the model orders neither the store's earlier
-    accesses of the location before such a load, nor the store itself."""
+    """`same_location_reads`, `same_location_writes`: reads of one location stay in order; a write waits for all earlier
+    accesses of its location. `forwarding`: a load may take the value of an own store before that store is committed,
+    because the model orders neither the store's earlier accesses of the location before such a load, nor the store
+    itself."""
 
     in_order: bool
-    fences_order_all: bool = False
     same_location_reads: bool = True
     same_location_writes: bool = True
     forwarding: bool = False
