@@ -2,7 +2,9 @@
 // of a store in coherence, the source of a load), depth first, up to a number of commits.
 //
 //   python core/bench/dump_model.py power > power.model
-//   incremental_bench power.model [--full]     --full: evaluate every execution from scratch instead
+//   incremental_bench power.model [--full | --none]
+//
+// --full evaluates every execution from scratch instead; --none decides nothing and shows what the exploration itself costs.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -120,6 +122,28 @@ class FullModel {
   Evaluator evaluator_;
   std::size_t n_events_ = 0;
   std::vector<std::array<Word, word_bits>> values_;
+};
+
+// Decides nothing.
+class NoModel {
+ public:
+  explicit NoModel(const ModelProgram& program) : program_(program) {}
+  std::size_t n_events() const { return n_events_; }
+  std::size_t input_index(std::string_view name) const {
+    const auto found = std::ranges::find(program_.inputs, name, &Input::name);
+    return found == program_.inputs.end() ? IncrementalModel::npos : static_cast<std::size_t>(found - program_.inputs.begin());
+  }
+  void push_event() { ++n_events_; }
+  void insert_member(std::size_t, std::size_t event) { seen_ += event; }
+  void insert_successors(std::size_t, const Word* targets) { seen_ += *targets; }
+  void insert_predecessors(std::size_t, const Word* sources) { seen_ += *sources; }
+  bool is_allowed() const { return seen_ != 1; }
+  void pop_to(std::size_t n_events) { n_events_ = n_events; }
+
+ private:
+  const ModelProgram& program_;
+  std::size_t n_events_ = 0;
+  Word seen_ = 0;
 };
 
 // ---- Programs ----------------------------------------------------------------------------------------------------------
@@ -351,20 +375,24 @@ std::vector<Scenario> scenarios() {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::cerr << "usage: incremental_bench MODEL [--full]\n";
+    std::cerr << "usage: incremental_bench MODEL [--full | --none]\n";
     return 2;
   }
   const ModelProgram program = read_model(argv[1]);
-  const bool in_full = argc > 2 && std::string(argv[2]) == "--full";
+  const std::string mode = argc > 2 ? argv[2] : "";
   for (const Scenario& scenario : scenarios()) {
-    if (in_full) {
+    if (mode == "--full") {
       FullModel model(program);
       time_exploration(scenario.name, model, scenario.program, 100'000);
+    } else if (mode == "--none") {
+      NoModel model(program);
+      time_exploration(scenario.name, model, scenario.program, 2'000'000);
     } else {
       IncrementalModel model(program, 1);
       time_exploration(scenario.name, model, scenario.program, 2'000'000);
     }
   }
+  if (!mode.empty()) return 0;
   constexpr int n_made = 1000;
   const double start = cpu_seconds();
   for (int i = 0; i < n_made; ++i) IncrementalModel(program, 1).push_event();

@@ -199,7 +199,7 @@ class IncrementalModel::Engine final : public IncrementalModel::Core {
     return *reference_;
   }
 
-  ModelProgram program_;
+  const ModelProgram& program_;
   incremental::Graph graph_;
   ExecutionInputs& inputs_;
   std::size_t n_trials_;
@@ -218,7 +218,6 @@ class IncrementalModel::Engine final : public IncrementalModel::Core {
 IncrementalModel::IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials) {
   if (program.checks.size() > word_bits)
     throw std::invalid_argument(text("the model has ", program.checks.size(), " checks; at most 64 are possible"));
-  validate(program);
   inputs_ = std::make_unique<ExecutionInputs>(program.inputs, words_per_row);
   incremental::Graph graph = incremental::make_graph(program);
   const std::vector<bool> needed = incremental::needed_nodes(graph);

@@ -222,6 +222,7 @@ class Planner {
     bool is_counted = false;
     bool is_defined = false;
     bool is_placed = false;
+    bool is_folded = false;  // into its only user
     bool is_local = true;
     bool may_shrink = false;
     std::uint8_t duties = 0;
@@ -668,27 +669,68 @@ class Planner {
   }
 
   void emit_group(const Component& component) {
-    const auto inside = nodes_of(component);
+    // Arguments tend to come first in the reverse of the order of visits.
+    std::vector<NodeId> inside(nodes_of(component).rbegin(), nodes_of(component).rend());
     Group group;
     group.first = plan_.group_instructions.size();
     group.size = component.size;
-    group.users.resize(component.size, 0);
     group.may_shrink = facts_[inside[0]].may_shrink;
+    std::vector<NodeId> targets = inside;  // of instructions
+    if (!group.may_shrink)
+      for (const NodeId id : inside) fold_compositions(id, inside, targets);
     for (std::size_t i = 0; i < inside.size(); ++i) {
-      const auto own = arguments(inside[i]);
-      const Code code = facts_[inside[i]].code;
       plan_.group_instructions.push_back(instruction(inside[i]));
+      if (!group.may_shrink) make_growing(plan_.group_instructions.back(), inside[i], targets[i]);
+      if (targets[i] == inside[i]) group.slots.push_back(slot(inside[i]));
+      const Code code = facts_[inside[i]].code;
       if (code == Code::reflexive_closure || is_reversed(code, 0)) group.starters |= bit(i);
-      for (std::size_t j = 0; j < own.size(); ++j) {
-        const auto user = std::ranges::find(inside, own[j]);
-        if (user != inside.end())
-          group.users[static_cast<std::size_t>(user - inside.begin())] |= bit(i);
-        else
-          group.externals.push_back({slot(own[j]), node(own[j]).kind, is_reversed(code, j), bit(i)});
-      }
+      add_externals(group, i, inside);
     }
+    for (const NodeId target : targets) group.users.push_back(users(target, inside));
     plan_.instructions.push_back({Code::group, 0, 0, static_cast<PlanSlot>(plan_.groups.size())});
     plan_.groups.push_back(std::move(group));
+  }
+
+  // Compositions that are only part of a union are added to it at once.
+  void fold_compositions(NodeId id, const std::vector<NodeId>& inside, std::vector<NodeId>& targets) {
+    if (facts_[id].code != Code::unite && facts_[id].code != Code::unite_all) return;
+    for (const NodeId member : arguments(id)) {
+      const auto found = std::ranges::find(inside, member);
+      if (found == inside.end() || facts_[member].n_uses != 1 || !is_composition(facts_[member].code)) continue;
+      targets[static_cast<std::size_t>(found - inside.begin())] = id;
+      facts_[member].is_folded = true;
+    }
+  }
+
+  static bool is_composition(Code code) { return code == Code::compose || code == Code::compose_through; }
+
+  void make_growing(Instruction& out, NodeId id, NodeId target) {
+    out.duties = static_cast<std::uint8_t>(out.duties & ~(keep_rows | keep_columns));
+    if (id != target) {
+      out.out = slot(target);
+      out.code = out.code == Code::compose ? Code::absorb_composition : Code::absorb_composition_through;
+    } else if (out.code == Code::unite || out.code == Code::unite_all) {
+      out.code = Code::absorb;
+      out.a = static_cast<PlanSlot>(plan_.members.size());
+      for (const NodeId member : arguments(id))
+        if (!facts_[member].is_folded) plan_.members.push_back(slot(member));
+      out.b = static_cast<PlanSlot>(plan_.members.size() - out.a);
+    }
+  }
+
+  void add_externals(Group& group, std::size_t i, const std::vector<NodeId>& inside) const {
+    const auto own = arguments(inside[i]);
+    for (std::size_t j = 0; j < own.size(); ++j)
+      if (std::ranges::find(inside, own[j]) == inside.end())
+        group.externals.push_back({slot(own[j]), node(own[j]).kind, is_reversed(facts_[inside[i]].code, j), bit(i)});
+  }
+
+  // The instructions of a group that use the node.
+  Word users(NodeId id, const std::vector<NodeId>& inside) const {
+    Word result = 0;
+    for (std::size_t i = 0; i < inside.size(); ++i)
+      if (std::ranges::find(arguments(inside[i]), id) != arguments(inside[i]).end()) result |= bit(i);
+    return result;
   }
 
   void emit_check(const Job& job) {

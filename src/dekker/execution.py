@@ -157,6 +157,21 @@ PRIMITIVE_RELATIONS = (
 )
 
 
+PICK_RELATIONS = {"pick-addr": "addr", "pick-data": "data", "pick-ctrl": "ctrl"}
+
+
+def as_seen_by(relations: dict[str, Relation], uses: frozenset[str]) -> dict[str, Relation]:
+    """Primitive relations for a model that mentions the names `uses`. One that does not tell dependencies through the
+    condition of a selection apart takes them for ordinary ones."""
+    if uses & PICK_RELATIONS.keys():
+        return relations
+    merged = {
+        plain: [a | b for a, b in zip(relations[plain], relations[picked], strict=True)]
+        for picked, plain in PICK_RELATIONS.items()
+    }
+    return {**relations, **merged}
+
+
 def base_names() -> dict[str, str]:
     """Every base name with its kind, `set` or `rel`."""
     return {**dict.fromkeys((*BASE_SETS, FINAL_WRITES), "set"), **dict.fromkeys(BASE_RELATIONS, "rel")}

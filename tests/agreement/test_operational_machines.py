@@ -92,7 +92,6 @@ def test_final_states_campaign(kind: str, model: str, data: st.DataObject) -> No
     check_agreement(data.draw(PROGRAMS[kind]), model)
 
 
-@pytest.mark.xfail(reason="rmo.cat has no order from the condition of a selection, so the 1 comes out of thin air")
 def test_a_selected_value_depends_on_the_condition() -> None:
     """Each thread stores 1 only if it loaded 1."""
     chosen = Select(Binary("eq", 32, Reg("r0"), Const(1)), Const(1), Const(0))

@@ -13,7 +13,7 @@ from dekker.engines.axiomatic.candidates import Place, static_relations
 from dekker.engines.axiomatic.evaluator import evaluate
 from dekker.engines.axiomatic.paths import Path, PathEvent, thread_paths
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
-from dekker.execution import INITIAL_THREAD, Event, Execution, base_value, relation
+from dekker.execution import INITIAL_THREAD, Event, Execution, as_seen_by, base_value, relation
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
@@ -24,7 +24,8 @@ Sources = dict[Place, Place | None]
 def allowed_executions(program: Program, model: Model, unroll: int) -> Iterator[Execution]:
     """The complete executions that pass every check of the model."""
     for execution in _candidates(program, unroll):
-        values = {item.name: base_value(item.name, execution) for item in model.program.inputs}
+        seen = Execution(execution.events, as_seen_by(execution.relations, model.uses))
+        values = {item.name: base_value(item.name, seen) for item in model.program.inputs}
         results = evaluate(model.program, len(execution.events), values)
         if all(holds or check.flag for check, holds in zip(model.program.checks, results, strict=True)):
             yield execution

@@ -118,8 +118,8 @@ class IncrementalModel {
  public:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
-  // For up to 64 * words_per_row events; at most 16 words. Throws std::invalid_argument if the program is not valid or
-  // has more than 64 checks. The first `n_trials` events show what is used; the rest goes faster.
+  // For up to 64 * words_per_row events; at most 16 words and 64 checks, else std::invalid_argument is thrown. The program
+  // must be valid and outlive the object. The first `n_trials` events show what is used; the rest goes faster.
   IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials = 256);
   IncrementalModel(IncrementalModel&&) noexcept;
   IncrementalModel& operator=(IncrementalModel&&) noexcept;

@@ -33,6 +33,9 @@ enum class Code : std::uint8_t {
   cross,
   compose,
   compose_through,  // as compose; what is in the middle belongs to the set c
+  absorb,           // in a group: add `b` members from `a` on in Plan::members
+  absorb_composition,
+  absorb_composition_through,
   closure,
   reflexive_closure,
   set_unite,
@@ -76,7 +79,8 @@ struct Load {
   std::size_t input;
 };
 
-// Nodes that depend on each other: run until nothing changes. At most 64 of them.
+// Nodes that depend on each other: run until nothing changes. At most 64 of them. Unless the group may shrink, several
+// instructions can add to one result, and results are stored at the end.
 struct Group {
   struct External {
     PlanSlot slot;
@@ -87,6 +91,7 @@ struct Group {
   std::size_t first = 0;  // in Plan::group_instructions
   std::size_t size = 0;
   std::vector<Word> users;  // of each instruction's result
+  std::vector<PlanSlot> slots;
   std::vector<External> externals;
   Word starters = 0;  // instructions whose result need not be empty when all arguments are
   bool may_shrink = false;

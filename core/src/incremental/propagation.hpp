@@ -64,6 +64,13 @@ class Propagation {
     Bits up;    // predecessors among older events
 
     bool any() const { return (down | up).any(); }
+
+    Border& operator|=(const Border& other) {
+      down |= other.down;
+      up |= other.up;
+      return *this;
+    }
+
     friend bool operator==(const Border&, const Border&) = default;
   };
 
@@ -82,10 +89,12 @@ class Propagation {
   Outcome run_plan(bool is_last, Word skipped, Word& known);
   void run(const Instruction& i);
   void run_group(const Group& group);
+  void run_changing_group(const Group& group);
+  Word affected(const Group& group) const;
   void store(PlanSlot slot, std::uint8_t duties);
   void assign_set(const Instruction& i, const Bits& value);
 
-  void compose(const Instruction& i, const Bits& middle);
+  Border composed(const Instruction& i, const Bits& middle);
   void close(const Instruction& i);
   void close_again(const Instruction& i);
   void project_domain(const Instruction& i);
@@ -348,10 +357,7 @@ void Propagation<W>::run(const Instruction& i) {
     case Code::unite: out = {border(i.a).down | border(i.b).down, border(i.a).up | border(i.b).up}; break;
     case Code::unite_all: {
       Border sum{};
-      for (const PlanSlot member : members_of(i)) {
-        sum.down |= border(member).down;
-        sum.up |= border(member).up;
-      }
+      for (const PlanSlot member : members_of(i)) sum |= border(member);
       out = sum;
       break;
     }
@@ -366,8 +372,13 @@ void Propagation<W>::run(const Instruction& i) {
     case Code::identity: out = {self_, Bits::none()}; break;
     case Code::identity_on: out = {if_in(i.a, self_), Bits::none()}; break;
     case Code::cross: out = {if_in(i.a, set(i.b)), if_in(i.b, set(i.a) & below_)}; break;
-    case Code::compose: compose(i, up_to_); break;
-    case Code::compose_through: compose(i, set(i.c)); break;
+    case Code::compose: out = composed(i, up_to_); break;
+    case Code::compose_through: out = composed(i, set(i.c)); break;
+    case Code::absorb:
+      for (const PlanSlot member : members_of(i)) out |= border(member);
+      break;
+    case Code::absorb_composition: out |= composed(i, up_to_); break;
+    case Code::absorb_composition_through: out |= composed(i, set(i.c)); break;
     case Code::closure:
     case Code::reflexive_closure: close(i); break;
     case Code::set_unite: return assign_set(i, set(i.a) | set(i.b));
@@ -379,24 +390,29 @@ void Propagation<W>::run(const Instruction& i) {
     case Code::range: return project_range(i);
     default: return;
   }
-  if ((i.duties & grow) != 0) grow_interior(i);
+  // Interiors change only with others, apart from the new pairs of compositions and closures that are seen to there.
+  if ((i.duties & grow) != 0 && !touched_.empty()) grow_interior(i);
   if ((i.duties & compare) != 0) compare_interior(i);
   if ((i.duties & (keep_rows | keep_columns)) != 0) store(i.out, i.duties);
 }
 
+// The border; also connects older events through the newest.
 template <std::size_t W>
-void Propagation<W>::compose(const Instruction& i, const Bits& middle) {
+typename Propagation<W>::Border Propagation<W>::composed(const Instruction& i, const Bits& middle) {
   const Border& a = borders_[i.a];
   const Border& b = borders_[i.b];
   const Cell* const first = cells_[i.a];
   const Cell* const second = cells_[i.b];
   Border out{};
-  (a.down & middle).for_each([&](std::size_t k) { out.down |= second[k].row; });
+  (a.down & below_ & middle).for_each([&](std::size_t k) { out.down |= second[k].row; });
   (b.up & middle).for_each([&](std::size_t k) { out.up |= first[k].column; });
-  if (b.down.test(event_)) out.up |= a.up;
-  out.down &= up_to_;
+  out.down &= below_;
   out.up &= below_;
-  borders_[i.out] = out;
+  if ((a.down & b.up).any()) out.down |= self_;
+  if (a.down.test(event_)) out.down |= b.down;
+  if (b.down.test(event_)) out.up |= a.up;
+  if ((i.duties & grow) != 0 && a.up.any() && (b.down & below_).any()) grow_product(i.out, a.up, b.down & below_);
+  return out;
 }
 
 // r+ or r*: paths that end in the newest event, paths that start there, and both in a row.
@@ -486,6 +502,7 @@ void Propagation<W>::grow_interior(const Instruction& i) {
       pass_on(i.a, uncut);
       return pass_on(i.b, uncut);
     case Code::unite_all:
+    case Code::absorb:
       for (const PlanSlot member : members_of(i)) pass_on(member, uncut);
       return;
     case Code::intersect:
@@ -502,15 +519,15 @@ void Propagation<W>::grow_interior(const Instruction& i) {
       if (dirty_[i.b].any()) grow_product(i.out, sets_[i.a] & below_, dirty_[i.b]);
       return;
     case Code::compose:
-    case Code::compose_through: return grow_composition(i);
+    case Code::compose_through:
+    case Code::absorb_composition:
+    case Code::absorb_composition_through: return grow_composition(i);
     default: return;
   }
 }
 
 template <std::size_t W>
 void Propagation<W>::grow_composition(const Instruction& i) {
-  const Bits to = borders_[i.b].down & below_;
-  if (to.any()) grow_product(i.out, borders_[i.a].up, to);
   dirty_[i.a].for_each([&](std::size_t k) {
     Bits reached = Bits::none();
     news_[i.a][k].for_each([&](std::size_t middle) { reached |= cells_[i.b][middle].row; });
@@ -610,16 +627,44 @@ void Propagation<W>::compare_inverse(const Instruction& i) {
 
 // ---- Recursion -----------------------------------------------------------------------------------------------------------
 
+// The instructions that something outside the group, or the newest event by itself, sets going.
+template <std::size_t W>
+Word Propagation<W>::affected(const Group& group) const {
+  Word result = group.starters;
+  for (const Group::External& external : group.externals)
+    if (has_changed(external.slot, external.kind)) result |= external.users;
+  return result;
+}
+
+// All but the newest event's part is the least solution so far. If nothing outside shrinks, it is part of the new one.
 template <std::size_t W>
 void Propagation<W>::run_group(const Group& group) {
+  if (group.may_shrink) return run_changing_group(group);
   const Instruction* const instructions = plan_->group_instructions.data() + group.first;
-  // All but the newest event's part is the least solution so far. If nothing outside shrank, it is part of the new one.
-  if (group.may_shrink)
-    for (const Group::External& external : group.externals)
-      if (external.is_reversed ? dirty_[external.slot].any() : shrunk_[external.slot] != 0) is_restarting_ = true;
-  Word todo = is_restarting_ ? ~Word{0} >> (word_bits - group.size) : group.starters;
+  for (const PlanSlot slot : group.slots) {
+    borders_[slot] = Border{};
+    sets_[slot] &= below_;
+  }
+  for (Word todo = affected(group); todo != 0;) {
+    const std::size_t next = lowest_bit(todo);
+    todo &= todo - 1;
+    const Instruction& i = instructions[next];
+    const Border border = borders_[i.out];
+    const Bits set = sets_[i.out];
+    const std::size_t n_changes = n_changes_;
+    run(i);
+    if (border != borders_[i.out] || set != sets_[i.out] || n_changes != n_changes_) todo |= group.users[next];
+  }
+  for (const PlanSlot slot : group.slots)
+    if (cells_[slot] != nullptr) store(slot, plan_->duties[slot]);
+}
+
+template <std::size_t W>
+void Propagation<W>::run_changing_group(const Group& group) {
+  const Instruction* const instructions = plan_->group_instructions.data() + group.first;
   for (const Group::External& external : group.externals)
-    if (has_changed(external.slot, external.kind)) todo |= external.users;
+    if (external.is_reversed ? dirty_[external.slot].any() : shrunk_[external.slot] != 0) is_restarting_ = true;
+  Word todo = is_restarting_ ? ~Word{0} >> (word_bits - group.size) : affected(group);
   for (std::size_t k = 0; k < group.size; ++k) {
     const Instruction& i = instructions[k];
     if (i.code >= Code::set_unite) {
@@ -627,7 +672,7 @@ void Propagation<W>::run_group(const Group& group) {
       continue;
     }
     borders_[i.out] = Border{};
-    if ((i.duties & (keep_rows | keep_columns)) != 0) store(i.out, i.duties);
+    store(i.out, i.duties);
     if (is_restarting_) set_rows(i.out, below_, [](std::size_t) { return Bits::none(); });
   }
   while (todo != 0) {

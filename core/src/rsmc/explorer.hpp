@@ -666,6 +666,10 @@ class Explorer {
     if (e.kind == EventKind::write) insert_sources(e.data_sources, inputs_.data, inputs_.pick_data, inputs_.status_data);
   }
 
+  bool tells_picks_apart() const {
+    return inputs_.pick_addr != unused || inputs_.pick_data != unused || inputs_.pick_ctrl != unused;
+  }
+
   void insert_sources(const Sources<W>& sources, std::size_t direct, std::size_t picked, std::size_t status) {
     if (sources.deferred == none && sources.direct.empty() && sources.picked.empty()) return;
     const Sources<W> exact = machine_.resolved(sources);
@@ -677,6 +681,8 @@ class Explorer {
     };
     exact.direct.for_each([&](std::size_t s) { place(s, reads); });
     exact.picked.for_each([&](std::size_t s) { place(s, picked_reads); });
+    // A model that does not tell picked dependencies apart takes them for ordinary ones.
+    if (!tells_picks_apart()) reads |= picked_reads;
     insert_predecessors(direct, reads);
     insert_predecessors(picked, picked_reads);
     insert_predecessors(status, writes);

@@ -28,6 +28,7 @@ from dekker.execution import (
     DYNAMIC_NAMES,
     Execution,
     Relation,
+    as_seen_by,
     base_value,
     empty_relation,
     final_writes,
@@ -131,7 +132,7 @@ class _Oracle:
         """Everything that does not depend on coherence; None if that alone is forbidden."""
         program, size = self.model.program, len(structure.events)
         slots = empty_slots(program)
-        execution = Execution(structure.events, structure.static_relations)
+        execution = Execution(structure.events, as_seen_by(structure.static_relations, self.task.model.uses))
         static = {item.name for item in program.inputs} - DYNAMIC_NAMES
         fill_inputs(program, slots, {name: base_value(name, execution) for name in static})
         fill_inputs(program, slots, {"rf": structure.rf})

@@ -239,6 +239,8 @@ def _(instruction: CompareExchange, context: Context, path: Path, span: Span | N
     old = _read_value(context, index)
     equal = apply("eq", 8 * size, old.term, expected.term)
     reads = old.reads | expected.reads
+    # Whether there is a write at all depends on what was read and on what was expected.
+    desired = Value(desired.term, desired.reads, desired.picked | expected.picked | reads)
 
     def finish(after: Path, succeeded: int) -> Path:
         after = _set(after, instruction.dst, old)
