@@ -87,8 +87,14 @@ ExecutionInputs::ExecutionInputs(const std::vector<Input>& inputs, std::size_t w
 void ExecutionInputs::push_event() {
   if (n_events_ == capacity()) throw CapacityExceeded(text("more than ", capacity(), " events"));
   const std::size_t newest = n_events_++;
-  std::fill_n(borders_.data() + newest * border_words_, border_words_, Word{0});
+  newest_ = borders_.data() + newest * border_words_;
+  std::fill_n(newest_, border_words_, Word{0});
   for (std::size_t i = newest / word_bits; i < sets_.size(); i += stride_) sets_[i] &= ~bit(newest);
+}
+
+void ExecutionInputs::pop_to(std::size_t n_events) {
+  n_events_ = n_events;
+  newest_ = n_events == 0 ? nullptr : borders_.data() + (n_events - 1) * border_words_;
 }
 
 class IncrementalModel::Core {

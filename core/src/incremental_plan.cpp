@@ -574,7 +574,6 @@ class Planner {
     if (code == Code::compose) {
       add_duty(own[0], keep_columns);
       add_duty(own[1], keep_rows);
-      choose_middle(id);
     }
     if (code == Code::closure || code == Code::reflexive_closure) add_duty(id, keep_columns);
     if (facts_[id].may_shrink) {
@@ -592,17 +591,6 @@ class Planner {
       for (std::size_t i = 0; i < 2; ++i)
         if (!facts_[own[1 - i]].is_local) add_duty(own[i], keep_rows);
     if (code == Code::restrict && (!facts_[own[1]].is_local || !facts_[own[2]].is_local)) add_duty(own[0], keep_rows);
-  }
-
-  // A set that all events in the middle of the composition belong to.
-  void choose_middle(NodeId id) {
-    const auto usable = [&](NodeId set) { return facts_[set].is_local && facts_[set].code != Code::full_set; };
-    const NodeId first = arguments(id)[0];
-    const NodeId second = arguments(id)[1];
-    if (facts_[first].code == Code::restrict && usable(arguments(first)[2]))
-      facts_[id].code = Code::compose_through, middle_.push_back({id, arguments(first)[2]});
-    else if (facts_[second].code == Code::restrict && usable(arguments(second)[1]))
-      facts_[id].code = Code::compose_through, middle_.push_back({id, arguments(second)[1]});
   }
 
   void find_duties(const Job& job) {
@@ -664,7 +652,6 @@ class Planner {
     if (own.size() > 0) out.a = slot(own[0]);
     if (own.size() > 1) out.b = slot(own[1]);
     if (own.size() > 2) out.c = slot(own[2]);
-    if (out.code == Code::compose_through) out.c = slot(std::ranges::find(middle_, id, &Middle::composition)->set);
     return out;
   }
 
@@ -696,19 +683,17 @@ class Planner {
     if (facts_[id].code != Code::unite && facts_[id].code != Code::unite_all) return;
     for (const NodeId member : arguments(id)) {
       const auto found = std::ranges::find(inside, member);
-      if (found == inside.end() || facts_[member].n_uses != 1 || !is_composition(facts_[member].code)) continue;
+      if (found == inside.end() || facts_[member].n_uses != 1 || facts_[member].code != Code::compose) continue;
       targets[static_cast<std::size_t>(found - inside.begin())] = id;
       facts_[member].is_folded = true;
     }
   }
 
-  static bool is_composition(Code code) { return code == Code::compose || code == Code::compose_through; }
-
   void make_growing(Instruction& out, NodeId id, NodeId target) {
     out.duties = static_cast<std::uint8_t>(out.duties & ~(keep_rows | keep_columns));
     if (id != target) {
       out.out = slot(target);
-      out.code = out.code == Code::compose ? Code::absorb_composition : Code::absorb_composition_through;
+      out.code = Code::absorb_composition;
     } else if (out.code == Code::unite || out.code == Code::unite_all) {
       out.code = Code::absorb;
       out.a = static_cast<PlanSlot>(plan_.members.size());
@@ -764,11 +749,6 @@ class Planner {
     return is_relation(check.slot) ? Code::check_empty : Code::check_empty_set;
   }
 
-  struct Middle {
-    NodeId composition;
-    NodeId set;
-  };
-
   const Graph& graph_;
   std::vector<bool> possible_;
   Simplifier simple_;
@@ -776,7 +756,6 @@ class Planner {
   std::vector<Facts> facts_;
   std::uint32_t stamp_ = 0;
   std::vector<NodeId> arguments_;
-  std::vector<Middle> middle_;
   std::vector<Component> components_;
   std::vector<NodeId> placed_;
   std::vector<NodeId> path_;

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select
 from dekker.ir.instructions import (
     Assign,
     Branch,
@@ -37,7 +37,7 @@ UPDATES = ("exchange", "add", "compare", "weak compare", "exclusive", "exclusive
 class Step:
     """`kind` is a kind of access, a fence, or `branch`. An access is to the thread's own location plus `distance` in
     the ring. Where `depends` is `address`, `data` or `both`, it depends on what was loaded last, without effect; with
-    `index` the lowest bit of that chooses between two cells of the location."""
+    `index` the lowest bit of that chooses between two cells of the location, with `choice` between two values."""
 
     kind: str
     distance: int = 0
@@ -78,7 +78,7 @@ def critical_cycles(draw: st.DrawFn, fences: tuple[str, ...], updates: bool = Tr
 @st.composite
 def _thread(draw: st.DrawFn, fences: tuple[str, ...], updates: bool) -> list[Step]:
     accesses = st.sampled_from(ACCESSES)
-    depends = st.sampled_from(("", "", "address", "index", "data", "both"))
+    depends = st.sampled_from(("", "", "address", "index", "data", "choice", "both"))
     first = Step(draw(accesses | st.sampled_from(UPDATES) if updates else accesses))
     last = Step(draw(accesses | st.sampled_from(UPDATES[:-1]) if updates else accesses), 1, draw(depends))
     between = st.builds(Step, st.sampled_from(fences)) | st.just(Step("branch"))
@@ -124,6 +124,10 @@ class _Builder:
             location = Binary("add", 64, location, Binary("mul", 64, chosen, Const(CELL)))
         if self.loaded and step.depends in ("data", "both"):
             value = self._depending(value)
+        if self.loaded and step.depends == "choice":
+            condition = Binary("and", 64, Reg(self.loaded), Const(1))
+            self.body.append(Assign(f"t{len(self.body)}", Select(condition, value, Const(9))))
+            value = Reg(f"t{len(self.body) - 1}")
         match step.kind:
             case "load":
                 self.body.append(Load(self._result(), location, 4))

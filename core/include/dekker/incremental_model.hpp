@@ -32,7 +32,7 @@ class ExecutionInputs {
   std::size_t capacity() const { return words_ * word_bits; }
 
   void push_event();
-  void pop_to(std::size_t n_events) { n_events_ = n_events; }
+  void pop_to(std::size_t n_events);
 
   void insert_member(std::size_t input) {
     note_use(input);
@@ -51,28 +51,19 @@ class ExecutionInputs {
 
   void insert_successors(std::size_t input, const Word* targets) {
     Word* const successors = newest_border(input);
-    Word any = 0;
-    for (std::size_t i = 0; i < words_; ++i) {
-      any |= targets[i];
-      successors[i] |= targets[i];
-    }
-    if (any != 0) note_use(input);
+    if (insert_words(successors, targets)) note_use(input);
   }
 
   void insert_predecessors(std::size_t input, const Word* sources) {
     const std::size_t newest = n_events_ - 1;
     Word* const successors = newest_border(input);
     Word* const predecessors = successors + stride_;
-    Word any = 0;
-    for (std::size_t i = 0; i < words_; ++i) {
-      any |= sources[i];
-      predecessors[i] |= sources[i];
-    }
-    if (any == 0) return;
+    if (!insert_words(predecessors, sources)) return;
     note_use(input);
     // The pair of the newest event with itself is kept with the successors.
-    successors[newest / word_bits] |= predecessors[newest / word_bits] & bit(newest);
-    predecessors[newest / word_bits] &= ~bit(newest);
+    const Word self = predecessors[newest / word_bits] & bit(newest);
+    successors[newest / word_bits] |= self;
+    predecessors[newest / word_bits] ^= self;
   }
 
   // The event's successors up to itself, followed by its predecessors before itself; stride() words each.
@@ -83,7 +74,7 @@ class ExecutionInputs {
   // stride() words; bits from n_events() on are meaningless.
   const Word* members(std::size_t input) const { return sets_.data() + places_[input]; }
 
-  // Whether the input was ever other than empty, popped executions included.
+  // Whether something was ever inserted, popped executions included.
   bool was_used(std::size_t input) const { return used_[input] != 0; }
 
   // Whether some input was used for the first time since the last call.
@@ -94,8 +85,18 @@ class ExecutionInputs {
   }
 
  private:
-  Word* newest_border(std::size_t input) {
-    return borders_.data() + (n_events_ - 1) * border_words_ + places_[input];
+  Word* newest_border(std::size_t input) { return newest_ + places_[input]; }
+
+  // Returns whether there were any.
+  bool insert_words(Word* row, const Word* events) const {
+    row[0] |= events[0];
+    Word any = events[0];
+    if (words_ > 1) [[unlikely]]
+      for (std::size_t i = 1; i < words_; ++i) {
+        row[i] |= events[i];
+        any |= events[i];
+      }
+    return any != 0;
   }
 
   void note_use(std::size_t input) {
@@ -109,6 +110,7 @@ class ExecutionInputs {
   std::size_t border_words_ = 0;     // of all relations, for one event
   std::vector<std::size_t> places_;  // where the input begins, in sets_ or in the words of one event
   std::vector<Word> borders_;
+  Word* newest_ = nullptr;  // in borders_
   std::vector<Word> sets_;
   std::vector<unsigned char> used_;
   bool has_first_use_ = false;

@@ -32,10 +32,8 @@ enum class Code : std::uint8_t {
   identity_on,
   cross,
   compose,
-  compose_through,  // as compose; what is in the middle belongs to the set c
-  absorb,           // in a group: add `b` members from `a` on in Plan::members
+  absorb,  // in a group: add `b` members from `a` on in Plan::members
   absorb_composition,
-  absorb_composition_through,
   closure,
   reflexive_closure,
   set_unite,

@@ -80,6 +80,12 @@ class Propagation {
     Bits column;
   };
 
+  // The rows and columns of a matrix that have ever had a pair: the others need not be looked at.
+  struct Occupied {
+    Bits rows;
+    Bits columns;
+  };
+
   struct Undo {
     Word* where;
     Word delta;
@@ -87,14 +93,14 @@ class Propagation {
 
   void load_inputs();
   Outcome run_plan(bool is_last, Word skipped, Word& known);
-  void run(const Instruction& i);
+  [[gnu::always_inline]] inline void run(const Instruction& i);
   void run_group(const Group& group);
   void run_changing_group(const Group& group);
   Word affected(const Group& group) const;
   void store(PlanSlot slot, std::uint8_t duties);
   void assign_set(const Instruction& i, const Bits& value);
 
-  Border composed(const Instruction& i, const Bits& middle);
+  [[gnu::always_inline]] inline Border composed(const Instruction& i);
   void close(const Instruction& i);
   void close_again(const Instruction& i);
   void project_domain(const Instruction& i);
@@ -162,6 +168,8 @@ class Propagation {
   }
 
   void change_row(PlanSlot slot, std::size_t k, const Bits& delta) {
+    occupied_[slot].rows.set(k);
+    occupied_[slot].columns |= delta;
     change(cells_[slot][k].row, delta);
     if (has_duty(slot, keep_columns))
       delta.for_each([&](std::size_t j) { change(cells_[slot][j].column.words[k / word_bits], bit(k)); });
@@ -199,6 +207,7 @@ class Propagation {
   std::vector<Bits> dirty_;
   std::vector<unsigned char> shrunk_;
   std::vector<Cell*> cells_;
+  std::vector<Occupied> occupied_;
   std::vector<Bits*> news_;
 
   std::vector<Cell> all_cells_;
@@ -228,6 +237,7 @@ void Propagation<W>::adopt(const Plan& plan) {
   dirty_.assign(plan.n_slots, Bits::none());
   shrunk_.assign(plan.n_slots, 0);
   cells_.assign(plan.n_slots, nullptr);
+  occupied_.assign(plan.n_slots, Occupied{});
   news_.assign(plan.n_slots, nullptr);
   std::size_t n_cells = 0;
   std::size_t n_news = 0;
@@ -329,11 +339,18 @@ void Propagation<W>::store(PlanSlot slot, std::uint8_t duties) {
     (to & below_).for_each([&](std::size_t k) { cells[k].column.words[word] ^= bit(event_); });
   own.row ^= to;
   own.column ^= from | (to & self_);
+  Occupied& occupied = occupied_[slot];
+  occupied.rows |= border.up;
+  occupied.columns |= border.down;
+  if (border.down.any()) occupied.rows |= self_;
+  if (border.up.any()) occupied.columns |= self_;
 }
 
 template <std::size_t W>
 void Propagation<W>::assign_set(const Instruction& i, const Bits& value) {
   Bits& set = sets_[i.out];
+  if (set == value) return;
+  ++n_changes_;
   if ((i.duties & (grow | compare)) != 0) {
     const Bits delta = (set ^ value) & below_;
     if (delta.any()) {
@@ -372,13 +389,11 @@ void Propagation<W>::run(const Instruction& i) {
     case Code::identity: out = {self_, Bits::none()}; break;
     case Code::identity_on: out = {if_in(i.a, self_), Bits::none()}; break;
     case Code::cross: out = {if_in(i.a, set(i.b)), if_in(i.b, set(i.a) & below_)}; break;
-    case Code::compose: out = composed(i, up_to_); break;
-    case Code::compose_through: out = composed(i, set(i.c)); break;
+    case Code::compose: out = composed(i); break;
     case Code::absorb:
       for (const PlanSlot member : members_of(i)) out |= border(member);
       break;
-    case Code::absorb_composition: out |= composed(i, up_to_); break;
-    case Code::absorb_composition_through: out |= composed(i, set(i.c)); break;
+    case Code::absorb_composition: out |= composed(i); break;
     case Code::closure:
     case Code::reflexive_closure: close(i); break;
     case Code::set_unite: return assign_set(i, set(i.a) | set(i.b));
@@ -398,14 +413,14 @@ void Propagation<W>::run(const Instruction& i) {
 
 // The border; also connects older events through the newest.
 template <std::size_t W>
-typename Propagation<W>::Border Propagation<W>::composed(const Instruction& i, const Bits& middle) {
+typename Propagation<W>::Border Propagation<W>::composed(const Instruction& i) {
   const Border& a = borders_[i.a];
   const Border& b = borders_[i.b];
   const Cell* const first = cells_[i.a];
   const Cell* const second = cells_[i.b];
   Border out{};
-  (a.down & below_ & middle).for_each([&](std::size_t k) { out.down |= second[k].row; });
-  (b.up & middle).for_each([&](std::size_t k) { out.up |= first[k].column; });
+  (a.down & below_ & occupied_[i.b].rows).for_each([&](std::size_t k) { out.down |= second[k].row; });
+  (b.up & occupied_[i.a].columns).for_each([&](std::size_t k) { out.up |= first[k].column; });
   out.down &= below_;
   out.up &= below_;
   if ((a.down & b.up).any()) out.down |= self_;
@@ -519,9 +534,7 @@ void Propagation<W>::grow_interior(const Instruction& i) {
       if (dirty_[i.b].any()) grow_product(i.out, sets_[i.a] & below_, dirty_[i.b]);
       return;
     case Code::compose:
-    case Code::compose_through:
-    case Code::absorb_composition:
-    case Code::absorb_composition_through: return grow_composition(i);
+    case Code::absorb_composition: return grow_composition(i);
     default: return;
   }
 }
@@ -583,8 +596,7 @@ void Propagation<W>::compare_interior(const Instruction& i) {
       return set_rows(i.out, changed(i.a), [&](std::size_t k) { return if_in(i.a, k, Bits::single(k)); });
     case Code::cross:
       return set_rows(i.out, product_changes(i.a, i.b), [&](std::size_t k) { return if_in(i.a, k, set(i.b)); });
-    case Code::compose:
-    case Code::compose_through: return compare_composition(i);
+    case Code::compose: return compare_composition(i);
     default: return;
   }
 }
@@ -650,10 +662,9 @@ void Propagation<W>::run_group(const Group& group) {
     todo &= todo - 1;
     const Instruction& i = instructions[next];
     const Border border = borders_[i.out];
-    const Bits set = sets_[i.out];
     const std::size_t n_changes = n_changes_;
     run(i);
-    if (border != borders_[i.out] || set != sets_[i.out] || n_changes != n_changes_) todo |= group.users[next];
+    if (border != borders_[i.out] || n_changes != n_changes_) todo |= group.users[next];
   }
   for (const PlanSlot slot : group.slots)
     if (cells_[slot] != nullptr) store(slot, plan_->duties[slot]);
@@ -680,10 +691,9 @@ void Propagation<W>::run_changing_group(const Group& group) {
     todo &= todo - 1;
     const Instruction& i = instructions[next];
     const Border border = borders_[i.out];
-    const Bits set = sets_[i.out];
     const std::size_t n_changes = n_changes_;
     run(i);
-    if (border != borders_[i.out] || set != sets_[i.out] || n_changes != n_changes_) todo |= group.users[next];
+    if (border != borders_[i.out] || n_changes != n_changes_) todo |= group.users[next];
   }
   is_restarting_ = false;
 }
