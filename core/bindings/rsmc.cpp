@@ -161,11 +161,11 @@ nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::
                          const std::vector<std::pair<Address, std::int64_t>>& initial_bytes,
                          const std::vector<std::pair<Address, Address>>& objects,
                          const std::vector<ObservableArgument>& observed, const ModelProgram& model,
-                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool> order,
+                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t> order,
                          std::tuple<std::int32_t, std::uint64_t, double> limits) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
-                                 std::get<4>(order)};
+                                 std::get<4>(order), std::get<5>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits)};
   Outcome outcome;
   try {

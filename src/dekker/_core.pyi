@@ -63,6 +63,6 @@ def explore(
     observed: Sequence[tuple[int, int, int, int]],
     model: ModelProgram,
     check_names: Sequence[str],
-    order: tuple[bool, bool, bool, bool, bool],
+    order: tuple[bool, bool, bool, bool, bool, int],
     limits: tuple[int, int, float],
 ) -> dict[str, Any]: ...

@@ -92,11 +92,11 @@ def _model_program(program: RelationalProgram) -> ModelProgram:
 
 
 def explore(
-    program: NativeProgram, model: RelationalProgram, order: tuple[bool, bool, bool, bool, bool], limits: Limits
+    program: NativeProgram, model: RelationalProgram, order: tuple[bool, bool, bool, bool, bool, int], limits: Limits
 ) -> Exploration:
     """`order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
-    what uses the status of a store-conditional waits for its write."""
+    what uses the status of a store-conditional waits for its write; the checks that are about atomicity, as bits."""
     found = explore_natively(
         program.threads,
         program.expressions,

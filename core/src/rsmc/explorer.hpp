@@ -36,7 +36,10 @@ struct TemplateItem {
 
 struct Template {
   std::vector<TemplateItem> items;
-  Key store;
+  Key store;  // the store that the load is to read from, in every place it can have
+  // For a store that is the second half of an update: its first half and what that reads from, which fixes the place.
+  std::optional<Key> update;
+  Key update_source;
 };
 
 // One call of Explore on a load: where it began, and the continuations found for it.
@@ -110,7 +113,7 @@ class Explorer {
       return;
     }
     switch (machine_.event(id).kind) {
-      case EventKind::read: explore_read(id); break;
+      case EventKind::read: explore_read(id); break;  // with the write behind it, where the two are one step
       case EventKind::write: explore_write(id); break;
       case EventKind::choice: explore_choice(id); break;
       case EventKind::fence: break;
@@ -163,11 +166,12 @@ class Explorer {
     for (std::size_t source = locations_[place].order.size() + 1; source-- > floor;) {
       for (bool fails : {false, true}) {
         if (fails && !machine_.event(id).is_weak) continue;
-        if (commit_read(id, place, source, fails)) explore();
+        if (commit_load(id, place, source, fails)) explore();
         undo(before);
       }
       if (stopped()) break;
     }
+    if (is_one_step(id) && !stopped()) detect_update_races(id, place);
     for (std::size_t i = 0; i < activation.templates.size() && !stopped(); ++i) {
       ++outcome_.statistics.templates;
       const Template next = activation.templates[i];
@@ -210,9 +214,61 @@ class Explorer {
     }
   }
 
+  // For every store that the update could read from, if it had not lost its place to another update: that other one may
+  // have to read from this one.
+  void detect_update_races(EventId id, std::uint32_t place) {
+    const std::size_t n_writes = locations_[place].order.size();
+    for (std::size_t source = lowest_source(id, place); source <= n_writes; ++source) {
+      if (!is_possible_update(id, place, source)) continue;
+      const EventId store = source == 0 ? no_event : locations_[place].order[source - 1];
+      Bits past = past_of(id, store);
+      detect_races_of_update(id, place, source, past);
+    }
+  }
+
+  void detect_races_of_update(EventId id, std::uint32_t place, std::size_t source, const Bits& past) {
+    const std::vector<EventId>& order = locations_[place].order;
+    const EventId store = source == 0 ? no_event : order[source - 1];
+    const EventId next = source < order.size() ? order[source] : no_event;
+    const bool next_is_update = next != no_event && machine_.event(next).role == Role::update_write &&
+                                machine_.event(machine_.event(next).partner).read_from == store;
+    for (std::size_t i = 0; i < run_.size(); ++i) {
+      const Event<W>& load = machine_.event(run_[i].event);
+      const Event<W>& e = machine_.event(id);
+      if (load.kind != EventKind::read || load.address != e.address || load.size != e.size || past.test(i)) continue;
+      Activation* activation = active(key_of(run_[i].event));
+      if (activation == nullptr) continue;
+      if (next_is_update) {
+        const std::size_t taken = machine_.event(next).run_index;
+        if (taken < activation->run_size || past.test(taken)) continue;
+      }
+      Template made;
+      made.store = key_of(e.partner);
+      made.update = key_of(id);
+      made.update_source = store == no_event ? Key{} : key_of(store);
+      add_template(*activation, std::move(made), past);
+    }
+  }
+
+  // Would the update succeed from this source, and does the model allow that when atomicity is ignored?
+  bool is_possible_update(EventId id, std::uint32_t place, std::size_t source) {
+    const Mark before = mark();
+    const EventId write = machine_.event(id).partner;
+    skipped_checks_ = order_.atomicity_checks;
+    const bool possible = commit_read(id, place, source, false) &&
+                          machine_.event(write).state == EventState::pending && commit_write(write, place, source);
+    skipped_checks_ = 0;
+    undo(before);
+    return possible;
+  }
+
   void add_template(Activation& activation, EventId store, const Bits& past) {
     Template made;
     made.store = key_of(store);
+    add_template(activation, std::move(made), past);
+  }
+
+  void add_template(Activation& activation, Template made, const Bits& past) {
     std::vector<TemplateItem> identity;
     for (std::size_t i = activation.run_size; i < run_.size(); ++i) {
       if (!past.test(i)) continue;
@@ -220,7 +276,7 @@ class Explorer {
       identity.push_back(template_item(i, activation.run_size, past, run_.size()));
     }
     std::ranges::sort(identity);
-    identity.push_back({made.store, ItemKind::write, {}, 0});
+    identity.push_back({made.store, ItemKind::write, made.update_source, made.update.has_value()});
     if (activation.seen.insert(std::move(identity)).second) activation.templates.push_back(std::move(made));
   }
 
@@ -258,6 +314,10 @@ class Explorer {
         ++outcome_.statistics.blocked;
         return;
       }
+    if (next.update) {
+      traverse_update(next, load);
+      return;
+    }
     const EventId store = event_at(next.store);
     const std::uint32_t place = location_of(store);
     const Mark before = mark();
@@ -269,6 +329,13 @@ class Explorer {
     }
   }
 
+  void traverse_update(const Template& next, Key load) {
+    const EventId read = event_at(*next.update);
+    const std::uint32_t place = location_of(read);
+    if (commit_load(read, place, position_after(place, next.update_source), false))
+      read_from_new(event_at(load), event_at(next.store));
+  }
+
   // The store was just committed for the sake of the load.
   void read_from_new(EventId load, EventId store) {
     const Mark before = mark();
@@ -277,10 +344,20 @@ class Explorer {
     const std::size_t source = static_cast<std::size_t>(std::ranges::find(order, store) - order.begin()) + 1;
     for (bool fails : {false, true}) {
       if (fails && !machine_.event(load).is_weak) continue;
-      if (commit_read(load, place, source, fails)) explore();
+      if (commit_load(load, place, source, fails)) explore();
       undo(before);
       if (stopped()) return;
     }
+  }
+
+  // In program order nothing can come between the halves of an update that matters: they are committed in one step.
+  bool is_one_step(EventId id) const { return order_.in_order && machine_.event(id).role == Role::update_read; }
+
+  bool commit_load(EventId id, std::uint32_t place, std::size_t source, bool fails) {
+    const EventId write = machine_.event(id).partner;
+    if (!commit_read(id, place, source, fails)) return false;
+    if (!is_one_step(id) || machine_.event(write).state != EventState::pending) return true;
+    return commit_write(write, place, source);
   }
 
   bool replay(const TemplateItem& item) {
@@ -431,6 +508,7 @@ class Explorer {
     Event<W>& e = machine_.event(id);
     if (e.role == Role::conditional_store && !can_succeed(e)) return false;
     Location& location = locations_[place];
+    e.address = location.address;
     e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
     enter_run(id, ItemKind::write, no_event);
     enter_matrix(id, e.event_class, place);
@@ -498,7 +576,7 @@ class Explorer {
 
   bool decide() {
     ++outcome_.statistics.checks;
-    return model_.is_allowed();
+    return model_.is_allowed(skipped_checks_);
   }
 
   void enter_run(EventId id, ItemKind kind, EventId source) {
@@ -776,7 +854,7 @@ class Explorer {
   // An initial write, or a fence behind everything committed, is always allowed; deciding it now keeps the model at a
   // decided state whenever a mark is taken.
   void settle() {
-    if (!model_.is_allowed()) throw std::logic_error("the model forbids a fence or an initial write");
+    if (!model_.is_allowed(skipped_checks_)) throw std::logic_error("the model forbids a fence or an initial write");
   }
 
   Mark mark() const { return {machine_.mark(), run_.size(), model_.n_events(), locations_.size(), trail_.size()}; }
@@ -912,6 +990,7 @@ class Explorer {
   std::vector<std::vector<Activation*>> active_;
   std::vector<Value> state_;
   std::uint64_t abandoned_ = 0;
+  Word skipped_checks_ = 0;
   std::uint64_t steps_ = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   Outcome outcome_;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dekker.cat.relational import RelationalProgram, with_derived_from_read
+from dekker.cat.relational import Op, RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.encoding import Encoder, encode_observables
 from dekker.engines.rsmc.orders import CommitOrder, commit_order
 from dekker.errors import UnsupportedError
@@ -36,6 +36,7 @@ def run(task: Task) -> Result:
         order.same_location_writes,
         order.forwarding,
         bool(task.model.uses & STATUS_DEPENDENCIES),
+        _atomicity_checks(task.model.program),
     )
     exploration = explore(native, _explored_program(task.model.program, order), flags, task.limits)
     if exploration.mixed_sizes is not None:
@@ -53,6 +54,17 @@ def run(task: Task) -> Result:
 def _explored_program(program: RelationalProgram, order: CommitOrder) -> RelationalProgram:
     """Where stores forward, from-read is computed from reads-from and coherence instead of being an input."""
     return with_derived_from_read(program) if order.forwarding else program
+
+
+def _atomicity_checks(program: RelationalProgram) -> int:
+    """The checks `empty rmw & …`, as bits."""
+    updates = {item.slot for item in program.inputs if item.name == "rmw"}
+    guarded = {
+        step.dst for step in program.steps if isinstance(step, Op) and step.code == "inter" and updates & {*step.args}
+    }
+    return sum(
+        1 << i for i, c in enumerate(program.checks) if c.kind == "empty" and not c.negated and c.slot in guarded
+    )
 
 
 def _refuse_unknown_orders(task: Task) -> None:
