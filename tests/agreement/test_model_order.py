@@ -16,7 +16,7 @@ from dekker.task import Task
 STRONGER_WEAKER = [
     ("sc", "tso"),
     ("tso", "pso"),
-    ("sc", "rmo"),
+    ("pso", "rmo"),
     ("pso", "power"),
     ("pso", "armv7"),
     ("pso", "aarch64"),

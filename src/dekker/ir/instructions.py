@@ -59,7 +59,7 @@ class Store:
 @dataclass(frozen=True, slots=True)
 class StoreConditional:
     """Succeeds (`status` becomes 0) only if the closest load-linked before it in the thread is still unpaired and read
-    the same address, and nobody wrote there in between; it may always fail (`status` becomes 1, no write)."""
+    the same address, and no other thread wrote there in between; it may always fail (`status` becomes 1, no write)."""
 
     status: str
     address: Expr
