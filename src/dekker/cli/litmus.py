@@ -18,14 +18,21 @@ from dekker.models import load_model
 from dekker.report.herd import herd_text
 from dekker.report.json_lines import json_line
 from dekker.report.record import Record
-from dekker.run.batch import ENGINES, BatchOptions, find_tests, run_batch
+from dekker.run.batch import BatchOptions, find_tests, run_batch
+from dekker.run.engines import ENGINES
 from dekker.task import DEFAULT_UNROLL, Limits
 
 
 @click.command(name="litmus")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--model", "-m", help="A model's name or a .cat file (default: that of the test's architecture).")
-@click.option("--engine", type=click.Choice(sorted(ENGINES)), default="axiomatic", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(sorted(ENGINES)),
+    default="axiomatic",
+    show_default=True,
+    help="`all` runs every engine that applies and fails if they differ.",
+)
 @click.option(
     "--unroll",
     type=click.IntRange(min=0),

@@ -14,17 +14,15 @@ from functools import partial
 from pathlib import Path
 
 from dekker.engines.axiomatic import engine as axiomatic
-from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import DekkerError, InputError
 from dekker.frontends.litmus import default_model, parse_litmus
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
+from dekker.run.engines import ENGINES
 from dekker.run.fit import require_fit
 from dekker.source import Source
 from dekker.task import Limits, Task
-
-ENGINES = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run}
 
 LARGEST_CHUNK = 16
 

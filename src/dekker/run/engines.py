@@ -1,0 +1,47 @@
+"""The engines by name, and `all`: every engine that applies, which must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.rsmc import engine as rsmc
+from dekker.errors import DekkerError, UnsupportedError
+from dekker.result import Result
+from dekker.task import Task
+
+Run = Callable[[Task], Result]
+
+ALL = "all"
+SINGLE_ENGINES: dict[str, Run] = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run}
+
+
+class Disagreement(DekkerError):
+    """Two engines give different answers to the same task: at least one of them is wrong."""
+
+
+def run_all(task: Task) -> Result:
+    """The answer of every engine that handles the task, if it is the same."""
+    results: dict[str, Result] = {}
+    for name, run in SINGLE_ENGINES.items():
+        try:
+            results[name] = run(task)
+        except UnsupportedError:
+            if name == axiomatic.NAME:
+                raise
+    finished = {name: result for name, result in results.items() if result.stopped_by is None}
+    answers = {name: _answer(result) for name, result in finished.items()}
+    if len({repr(answer) for answer in answers.values()}) > 1:
+        counts = ", ".join(f"{name}: {result.satisfying}+{result.violating}" for name, result in finished.items())
+        raise Disagreement(
+            f"engines disagree on '{task.program.name}' under {task.model.name} (executions {counts})",
+            hint="this is a defect of Dekker: do not trust either answer",
+        )
+    return next(iter(finished.values()), results[axiomatic.NAME])
+
+
+def _answer(result: Result) -> tuple[object, ...]:
+    return sorted(result.states.items()), sorted(result.flags), result.satisfying, result.violating
+
+
+ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all}
