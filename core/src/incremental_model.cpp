@@ -112,8 +112,9 @@ class IncrementalModel::Engine final : public IncrementalModel::Core {
  public:
   Engine(const ModelProgram& program, incremental::Graph graph, ExecutionInputs& inputs, std::size_t n_trials)
       : program_(program), graph_(std::move(graph)), inputs_(inputs), n_trials_(n_trials),
-        seen_(graph_.nodes.size(), false), known_(inputs.capacity() + 1, 0), propagation_(inputs),
-        general_(incremental::make_plan(graph_, std::vector<bool>(graph_.nodes.size(), true))) {
+        general_(incremental::make_plan(graph_, std::vector<bool>(graph_.nodes.size(), true))),
+        // Full evaluation does not show what is empty; but without some inputs it may not be needed.
+        seen_(graph_.nodes.size(), general_.needs_evaluator), known_(inputs.capacity() + 1, 0), propagation_(inputs) {
     for (std::size_t i = 0; i < graph_.checks.size(); ++i) {
       if (graph_.checks[i].is_flag) continue;
       required_ |= bit(i);
@@ -125,11 +126,12 @@ class IncrementalModel::Engine final : public IncrementalModel::Core {
   bool is_allowed(Word skipped) override {
     choose_plan();
     const std::size_t n_events = inputs_.n_events();
-    while (propagation_.n_events() < n_events) {
-      if (plan_->needs_evaluator) return reference().is_allowed(skipped);
+    while (!plan_->needs_evaluator && propagation_.n_events() < n_events)
       if (!add_event(n_events, skipped)) return false;
+    if (plan_->needs_evaluator) {
+      ++n_added_;
+      return reference().is_allowed(skipped);
     }
-    if (plan_->needs_evaluator) return reference().is_allowed(skipped);
     const Word open = required_ & ~(skipped | known_[n_events]);
     return open == 0 || decide(open);
   }
@@ -159,6 +161,9 @@ class IncrementalModel::Engine final : public IncrementalModel::Core {
     inputs_.take_first_use();
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) seen_[graph_.inputs[i]] = inputs_.was_used(i);
     special_ = incremental::make_plan(graph_, seen_);
+    // What can only grow while the plan's guess is right may shrink when it turns out to be wrong.
+    for (std::size_t i = 0; i < graph_.checks.size(); ++i)
+      if (!general_.checks[i].is_persistent) special_->checks[i].is_persistent = false;
     adopt(*special_);
   }
 
@@ -210,14 +215,14 @@ class IncrementalModel::Engine final : public IncrementalModel::Core {
   ExecutionInputs& inputs_;
   std::size_t n_trials_;
   Word required_ = 0;
-  std::vector<bool> seen_;   // nodes that were other than empty at some time
-  std::vector<Word> known_;  // checks that hold, by number of events
-  incremental::Propagation<W> propagation_;
   incremental::Plan general_;
   std::optional<incremental::Plan> special_;
   const incremental::Plan* plan_ = nullptr;
+  std::size_t n_added_ = 0;  // events, since the plan was adopted
+  std::vector<bool> seen_;   // nodes that were other than empty at some time
   std::vector<incremental::PlanSlot> watchable_;
-  std::size_t n_added_ = 0;  // since the plan was made
+  std::vector<Word> known_;  // checks that hold, by number of events
+  incremental::Propagation<W> propagation_;
   std::optional<Reference> reference_;
 };
 

@@ -17,20 +17,71 @@ constexpr Kind rel = Kind::relation;
 
 // ---- Random programs -------------------------------------------------------------------------------------------------
 
+enum class Style { any, shrinking };
+
 class ProgramMaker {
  public:
   explicit ProgramMaker(std::mt19937& random) : random_(random) {}
 
-  ModelProgram run() {
+  ModelProgram run(Style style) {
     for (const char* name : {"r", "s", "t", "probe"}) add_input(name, rel);
     for (const char* name : {"S", "T"}) add_input(name, set);
-    const std::size_t n_steps = 4 + random_() % 16;
+    if (style == Style::shrinking) add_shrinking_steps();
+    const std::size_t n_steps = style == Style::shrinking ? random_() % 4 : 4 + random_() % 16;
     for (std::size_t i = 0; i < n_steps; ++i) program_.steps.push_back(step(0));
     add_checks();
     return program_;
   }
 
  private:
+  Slot add(Opcode code, std::vector<Slot> arguments) {
+    const Slot destination = new_slot(signature(code).result);
+    program_.steps.push_back(Operation{code, destination, std::move(arguments)});
+    define(destination);
+    return destination;
+  }
+
+  // What is built on a relation that loses pairs when events are added: t without r;s, in several ways.
+  void add_shrinking_steps() {
+    const Slot composed = random_() % 2 == 0 ? add(Opcode::compose, {0, 1}) : add(Opcode::transitive_closure, {0});
+    Slot shrinking = 0;
+    switch (random_() % 4) {
+      case 0: shrinking = add(Opcode::subtract, {2, composed}); break;
+      case 1: shrinking = add(Opcode::intersect, {add(Opcode::complement, {composed}), 2}); break;
+      case 2: {
+        const Slot left = add(Opcode::set_subtract, {4, add(Opcode::domain, {composed})});
+        shrinking = add(Opcode::intersect, {2, add(Opcode::cross, {left, 5})});
+        break;
+      }
+      default: {
+        const Slot others = add(Opcode::identity_on, {add(Opcode::set_complement, {add(Opcode::range, {composed})})});
+        shrinking = add(Opcode::compose, {others, 2});
+      }
+    }
+    if (random_() % 3 == 0) shrinking = add(Opcode::unite, {shrinking, 1});
+    switch (random_() % 4) {
+      case 0: add(Opcode::transitive_closure, {shrinking}); break;
+      case 1: add(Opcode::reflexive_transitive_closure, {shrinking}); break;
+      case 2: {
+        const Slot variable = new_slot(rel), longer = new_slot(rel), result = new_slot(rel);
+        const Operation extend{Opcode::compose, longer, {variable, random_() % 2 == 0 ? shrinking : 1}};
+        program_.steps.push_back(
+            Fixpoint{{variable}, {extend, Operation{Opcode::unite, result, {shrinking, longer}}}, {result}});
+        define(result);
+        break;
+      }
+      default: {
+        const Slot variable = new_slot(rel), longer = new_slot(rel), both = new_slot(rel), result = new_slot(rel);
+        program_.steps.push_back(Fixpoint{{variable},
+                                          {Operation{Opcode::compose, longer, {variable, variable}},
+                                           Operation{Opcode::unite, both, {longer, 1}},
+                                           Operation{Opcode::subtract, result, {both, composed}}},
+                                          {result}});
+        define(result);
+      }
+    }
+  }
+
   void add_input(const char* name, Kind kind) {
     const Slot slot = new_slot(kind);
     program_.inputs.push_back({slot, name, kind});
@@ -167,6 +218,22 @@ class Twin {
     }
   }
 
+  // The newest event again, as engines try one parameter after the other: some insertions are left out.
+  void push_variant(std::mt19937& random) {
+    const std::vector<Insertion> insertions = events_.back();
+    pop_to(n_events() - 1);
+    events_.emplace_back();
+    incremental_.push_event();
+    for (const Insertion& insertion : insertions) {
+      if (random() % 8 == 0) continue;
+      events_.back().push_back(insertion);
+      if (program_.inputs[insertion.input].kind == set)
+        incremental_.insert_member(insertion.input, insertion.from);
+      else
+        incremental_.insert_pair(insertion.input, insertion.from, insertion.to);
+    }
+  }
+
   void pop_to(std::size_t n_events) {
     events_.resize(n_events);
     incremental_.pop_to(n_events);
@@ -260,6 +327,10 @@ bool random_walk(const ModelProgram& program, const Walk& walk, std::mt19937& ra
     const Word skipped = random() % 12 == 0 ? random() % 64 : 0;
     if (random() % 6 != 0 && !twin.agrees_on_checks(skipped)) return false;
     if (random() % 5 == 0 && !twin.agrees_on_flags()) return false;
+    if (twin.n_events() > 0 && random() % 3 == 0) {
+      twin.push_variant(random);
+      if (!twin.agrees_on_checks(0)) return false;
+    }
     const bool goes_back = !twin.is_allowed() || random() % 10 == 0 || twin.n_events() == walk.most_events;
     if (!goes_back || twin.n_events() == 0) continue;
     const std::size_t n_removed = random() % 8 == 0 ? 1 + random() % twin.n_events() : 1;
@@ -270,10 +341,10 @@ bool random_walk(const ModelProgram& program, const Walk& walk, std::mt19937& ra
   return true;
 }
 
-void expect_agreement(unsigned first_seed, std::size_t n_programs, const Walk& walk) {
+void expect_agreement(unsigned first_seed, std::size_t n_programs, const Walk& walk, Style style = Style::any) {
   for (unsigned seed = first_seed; seed < first_seed + n_programs; ++seed) {
     std::mt19937 random(seed);
-    const ModelProgram program = ProgramMaker(random).run();
+    const ModelProgram program = ProgramMaker(random).run(style);
     bool agrees = true;
     try {
       agrees = random_walk(program, walk, random);
@@ -299,8 +370,129 @@ TEST(incremental_and_full_evaluation_agree_on_two_words) {
   expect_agreement(4001, 40, {250, 100, 2, 60});
 }
 
+TEST(incremental_and_full_evaluation_agree_when_relations_shrink) {
+  expect_agreement(8001, 300, {150, 16, 1, 1000}, Style::shrinking);
+  expect_agreement(8501, 300, {150, 16, 1, 30}, Style::shrinking);
+  expect_agreement(9001, 60, {150, 80, 2, 30}, Style::shrinking);
+}
+
 TEST(incremental_and_full_evaluation_agree_on_wider_rows) {
   expect_agreement(5001, 20, {80, 30, 3, 20});
   expect_agreement(6001, 20, {80, 30, 8, 20});
   expect_agreement(7001, 20, {80, 30, 16, 20});
+}
+
+namespace {
+
+Step op(Slot destination, std::string_view name, std::vector<Slot> arguments) {
+  return Operation{opcode_named(name), destination, std::move(arguments)};
+}
+
+// acyclic r | s as 0, ~empty U as 1 if not skipped, flag ~empty (r;s)+ as 2; t and T are not used.
+ModelProgram small_program() {
+  return {{rel, rel, rel, set, set, rel, rel, rel},
+          {{0, "r", rel}, {1, "s", rel}, {2, "t", rel}, {3, "T", set}, {4, "U", set}},
+          {op(5, "union", {0, 1}), op(6, "seq", {0, 1}), op(7, "plus", {6})},
+          {{CheckKind::acyclic, 5, false, false}, {CheckKind::empty, 4, true, false}, {CheckKind::empty, 7, true, true}}};
+}
+
+}  // namespace
+
+TEST(incremental_model_as_an_engine_uses_it) {
+  const ModelProgram program = small_program();
+  IncrementalModel model(program, 1);
+  CHECK(model.input_index("s") == 1);
+  CHECK(model.input_index("U") == 4);
+  CHECK(model.input_index("t") == IncrementalModel::npos);
+  CHECK(model.input_index("T") == IncrementalModel::npos);
+  CHECK(model.input_index("v") == IncrementalModel::npos);
+  CHECK(model.input_index("") == IncrementalModel::npos);
+  CHECK(!model.is_allowed());
+  CHECK(model.is_allowed(0b010));
+  model.push_event();
+  model.insert_member(4, 0);
+  model.push_event();
+  model.insert_pair(0, 0, 1);
+  CHECK(model.is_allowed());
+  CHECK(model.raised_flags() == 0);
+  model.push_event();
+  model.insert_pair(1, 1, 2);
+  CHECK(model.is_allowed());
+  CHECK(model.raised_flags() == 0b100);
+  model.insert_pair(1, 2, 0);
+  model.pop_to(2);
+  model.push_event();
+  const Word before = 0b010, after = 0b001;
+  model.insert_predecessors(0, &before);
+  model.insert_successors(1, &after);
+  CHECK(!model.is_allowed());
+  CHECK(model.is_allowed(0b001));
+  CHECK(model.raised_flags() == 0b100);
+  model.pop_to(2);
+  CHECK(model.is_allowed());
+  CHECK(model.raised_flags() == 0);
+  CHECK(model.n_events() == 2);
+}
+
+TEST(incremental_model_limits) {
+  const ModelProgram program = small_program();
+  IncrementalModel model(program, 3);
+  CHECK(model.capacity() == 192);
+  for (std::size_t i = 0; i < 192; ++i) model.push_event();
+  CHECK_THROWS(CapacityExceeded, "more than 192 events", model.push_event());
+  CHECK(model.n_events() == 192);
+  CHECK_THROWS(std::invalid_argument, "17 words", IncrementalModel(program, 17));
+  CHECK_THROWS(std::invalid_argument, "0 words", IncrementalModel(program, 0));
+  ModelProgram many = program;
+  many.checks.resize(65, many.checks[0]);
+  CHECK_THROWS(std::invalid_argument, "65 checks", IncrementalModel(many, 1));
+}
+
+TEST(incremental_model_allocates_nothing_in_the_steady_state) {
+  std::mt19937 random(7);
+  const ModelProgram program = small_program();
+  IncrementalModel model(program, 1, 50);
+  const auto walk = [&](std::size_t n_steps) {
+    for (std::size_t i = 0; i < n_steps; ++i) {
+      model.push_event();
+      const std::size_t newest = model.n_events() - 1;
+      model.insert_member(4, newest);
+      for (std::size_t e = 0; e < newest; ++e)
+        if (random() % 4 == 0) model.insert_pair(random() % 2, e, newest);
+      if (newest > 0 && random() % 3 == 0) model.insert_pair(random() % 2, newest, random() % newest);
+      if (!model.is_allowed() || newest == 40) model.pop_to(random() % (newest + 1));
+    }
+  };
+  walk(2000);
+  const std::size_t before = allocation_count();
+  walk(500);
+  CHECK(allocation_count() == before);
+}
+
+// let rec x = r | (S × S) \ (x;x): the value depends on how it is iterated, but not as long as S is empty.
+TEST(incremental_model_with_recursion_that_is_not_monotone) {
+  const Fixpoint fixpoint{
+      {6}, {op(7, "cross", {4, 4}), op(8, "seq", {6, 6}), op(9, "diff", {7, 8}), op(10, "union", {0, 9})}, {10}};
+  const ModelProgram program{{rel, rel, rel, rel, set, set, rel, rel, rel, rel, rel},
+                             {{0, "r", rel}, {1, "s", rel}, {2, "t", rel}, {3, "u", rel}, {4, "S", set}, {5, "T", set}},
+                             {fixpoint},
+                             {{CheckKind::acyclic, 10, false, false}, {CheckKind::empty, 8, true, true}}};
+  std::mt19937 random(5);
+  std::size_t n_without_value = 0;
+  for (int round = 0; round < 50; ++round) {
+    Twin twin(program, 1, 4);
+    for (int step = 0; step < 20; ++step) {
+      twin.push(random, 0.1, 0.9, step < 12 ? 0b000001 : 0b010001);
+      try {
+        CHECK(twin.agrees_on_checks(0));
+        CHECK(twin.agrees_on_flags());
+      } catch (const std::runtime_error&) {
+        ++n_without_value;
+        twin.pop_to(twin.n_events() - 1);
+        continue;
+      }
+      if (!twin.is_allowed()) twin.pop_to(twin.n_events() - 1);
+    }
+  }
+  CHECK(n_without_value > 0);
 }

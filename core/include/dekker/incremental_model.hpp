@@ -122,7 +122,7 @@ class IncrementalModel {
 
   // For up to 64 * words_per_row events; at most 16 words and 64 checks, else std::invalid_argument is thrown. The program
   // must be valid and outlive the object. The first `n_trials` events show what is used; the rest goes faster.
-  IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials = 256);
+  IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials = 64);
   IncrementalModel(IncrementalModel&&) noexcept;
   IncrementalModel& operator=(IncrementalModel&&) noexcept;
   ~IncrementalModel();

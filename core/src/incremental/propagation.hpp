@@ -71,7 +71,9 @@ class Propagation {
       return *this;
     }
 
-    friend bool operator==(const Border&, const Border&) = default;
+    friend bool operator==(const Border& left, const Border& right) {
+      return !((left.down ^ right.down) | (left.up ^ right.up)).any();
+    }
   };
 
   // Of an event in a relation that is stored.
@@ -433,7 +435,7 @@ typename Propagation<W>::Border Propagation<W>::composed(const Instruction& i) {
 // r+ or r*: paths that end in the newest event, paths that start there, and both in a row.
 template <std::size_t W>
 void Propagation<W>::close(const Instruction& i) {
-  if (shrunk_[i.a] != 0) return close_again(i);
+  if (shrunk_[i.a] != 0 || is_restarting_) return close_again(i);
   const Cell* const cells = cells_[i.out];
   // What is on a path already followed need not be followed again. Later events tend to be later on paths.
   const auto follow = [&](Bits Cell::*next, const Bits& start) {

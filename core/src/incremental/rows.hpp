@@ -71,7 +71,7 @@ struct Row {
   friend Row operator&(Row left, const Row& right) { return left &= right; }
   friend Row operator^(Row left, const Row& right) { return left ^= right; }
   friend Row operator-(Row left, const Row& right) { return left -= right; }
-  friend bool operator==(const Row&, const Row&) = default;
+  friend bool operator==(const Row& left, const Row& right) { return !(left ^ right).any(); }
 
  private:
   template <class Combine>
