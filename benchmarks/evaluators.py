@@ -6,9 +6,9 @@ import time
 from itertools import islice
 from pathlib import Path
 
+from dekker.cat.interpreter import evaluate
 from dekker.cat.model import Model
 from dekker.engines.axiomatic.engine import accepted_executions
-from dekker.engines.axiomatic.evaluator import evaluate
 from dekker.execution import Execution, base_value
 from dekker.frontends.litmus import parse_litmus
 from dekker.models import load_model, model_names

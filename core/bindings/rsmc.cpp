@@ -117,6 +117,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["abandoned"] = s.abandoned;
   result["cut"] = s.cut;
   result["failed"] = s.failed;
+  result["stuck"] = s.stuck;
   result["commits"] = s.commits;
   result["checks"] = s.checks;
   result["templates"] = s.templates;
@@ -127,33 +128,48 @@ const char* stop_name(Stop stop) {
   switch (stop) {
     case Stop::not_stopped: return "";
     case Stop::time: return "time";
+    case Stop::memory: return "memory";
     case Stop::traces: return "traces";
+    case Stop::events: return "events";
     case Stop::interrupt: return "interrupt";
   }
   return "";
+}
+
+nb::list trace_list(const Trace& trace) {
+  nb::list result;
+  for (const TraceEvent& e : trace)
+    result.append(nb::make_tuple(e.thread, e.pc, static_cast<int>(e.kind), e.address, e.size, e.value, e.link));
+  return result;
 }
 
 nb::dict outcome_dict(const Outcome& outcome) {
   nb::dict result;
   result["statistics"] = statistics_dict(outcome.statistics);
   nb::list states;
-  for (const auto& [state, count] : outcome.states) states.append(nb::make_tuple(nb::tuple(nb::cast(state)), count));
+  for (const auto& [state, found] : outcome.states)
+    states.append(nb::make_tuple(nb::tuple(nb::cast(state)), found.count, trace_list(found.example)));
   result["states"] = states;
   result["flags"] = nb::cast(outcome.flags);
   nb::list violations;
-  for (const Violation& v : outcome.violations)
-    violations.append(nb::make_tuple(v.kind == ViolationKind::assertion ? "assertion" : "memory", v.thread, v.pc, v.address));
+  for (const auto& [v, example] : outcome.violations)
+    violations.append(nb::make_tuple(v.kind == ViolationKind::assertion ? "assertion" : "memory", v.thread, v.pc, v.address,
+                                     trace_list(example)));
   result["violations"] = violations;
   result["stopped_by"] = stop_name(outcome.stop);
+  if (outcome.stuck_at.thread != none) result["stuck_at"] = nb::make_tuple(outcome.stuck_at.thread, outcome.stuck_at.pc);
   return result;
 }
 
-// Ctrl-C reaches Python only while it holds the interpreter.
-bool keep_going(const Statistics&) {
+// Ctrl-C reaches Python only while it holds the interpreter. A callback that raises ends the exploration, too.
+bool keep_going(const nb::object& callback, const Statistics& statistics) {
   const nb::gil_scoped_acquire hold;
-  if (PyErr_CheckSignals() == 0) return true;
-  PyErr_Clear();
-  return false;
+  if (PyErr_CheckSignals() != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  if (!callback.is_none()) callback(statistics_dict(statistics));
+  return true;
 }
 
 nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::vector<ExpressionArgument>& expressions,
@@ -162,15 +178,18 @@ nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::
                          const std::vector<std::pair<Address, Address>>& objects,
                          const std::vector<ObservableArgument>& observed, const ModelProgram& model,
                          const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t> order,
-                         std::tuple<std::int32_t, std::uint64_t, double> limits) {
+                         std::tuple<std::int32_t, std::uint64_t, double, std::uint64_t, bool> limits,
+                         const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order)};
-  const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits)};
+  const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
+                      std::get<4>(limits)};
   Outcome outcome;
   try {
     const nb::gil_scoped_release release;
-    outcome = explore(program, model, check_names, commit_order, bounds, keep_going);
+    outcome = explore(program, model, check_names, commit_order, bounds,
+                      [&](const Statistics& statistics) { return keep_going(progress, statistics); });
   } catch (const MixedSizes& place) {
     nb::dict result;
     result["mixed_sizes"] = nb::make_tuple(place.thread, place.pc);
@@ -183,7 +202,8 @@ nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::
 
 void bind_explorer(nb::module_& module) {
   module.def("explore", explore_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
-             "objects"_a, "observed"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a);
+             "objects"_a, "observed"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
+             "progress"_a.none());
 }
 
 }  // namespace dekker::rsmc

@@ -68,7 +68,7 @@ class GraphMaker {
     add_steps(fixpoint.body, is_opaque || !is_monotone(fixpoint));
   }
 
-  // Also for fixpoints inside.
+  // In its own variables; fixpoints inside may be monotone or not.
   bool is_monotone(const Fixpoint& fixpoint) const {
     std::vector<bool> varies(program_.kinds.size(), false);
     for (const Slot variable : fixpoint.variables) varies[variable] = true;
@@ -97,11 +97,10 @@ class GraphMaker {
     return any_new;
   }
 
-  bool is_monotone_in(const std::vector<Step>& steps, const std::vector<bool>& varies) const {
+  static bool is_monotone_in(const std::vector<Step>& steps, const std::vector<bool>& varies) {
     return std::ranges::all_of(steps, [&](const Step& step) {
       if (const auto* operation = std::get_if<Operation>(&step)) return !reverses(*operation, varies);
-      const auto& inner = std::get<Fixpoint>(step);
-      return is_monotone(inner) && is_monotone_in(inner.body, varies);
+      return is_monotone_in(std::get<Fixpoint>(step).body, varies);
     });
   }
 

@@ -1,5 +1,7 @@
 #include "dekker/rsmc/explore.hpp"
 
+#include <array>
+
 #include "rsmc/explorer.hpp"
 
 namespace dekker::rsmc {
@@ -17,14 +19,16 @@ Outcome explore_with(const Program& program, const ModelProgram& model, const st
 // Most executions are small, and small ones are fast; a large one starts again with more words.
 Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
                 const CommitOrder& order, const Limits& limits, const Progress& progress) {
-  constexpr std::array attempts{explore_with<1>, explore_with<2>, explore_with<4>, explore_with<8>};
+  constexpr std::array attempts{explore_with<1>, explore_with<2>, explore_with<4>, explore_with<8>, explore_with<16>};
   for (const auto attempt : attempts) {
     try {
       return attempt(program, model, check_names, order, limits, progress);
     } catch (const CapacityNeeded&) {
     }
   }
-  return explore_with<16>(program, model, check_names, order, limits, progress);
+  Outcome too_large;
+  too_large.stop = Stop::events;
+  return too_large;
 }
 
 }  // namespace dekker::rsmc

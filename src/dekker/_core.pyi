@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 FIXPOINT: int
@@ -64,5 +64,6 @@ def explore(
     model: ModelProgram,
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, int],
-    limits: tuple[int, int, float],
+    limits: tuple[int, int, float, int, bool],
+    progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dekker.ir.fences import ALL_PAIRS, FENCES
 from dekker.ir.instructions import Order
@@ -50,6 +51,30 @@ class Execution:
 
     events: tuple[Event, ...]
     relations: dict[str, Relation]
+
+
+class TraceEvent(NamedTuple):
+    """One step of a trace, the form in which engines deliver an execution.
+
+    `kind` is `R`, `W`, `F`, or `C` for a value that `choose` gave. `instruction` is the position in the function that
+    runs. `link` is for a read the position in the trace of the write it takes its value from, -1 for the initial one;
+    for a write its rank in the coherence order of its location, 1 for the first after the initial one. A failed
+    compare-exchange has only its R, a failed store-conditional nothing.
+    """
+
+    thread: int
+    instruction: int
+    kind: str
+    address: int = 0
+    size: int = 0
+    value: int = 0
+    link: int = 0
+
+
+Trace = tuple[TraceEvent, ...]
+"""Threads one after the other, each in program order."""
+
+FROM_INITIAL = -1
 
 
 _ACQUIRES = frozenset((Order.ACQUIRE, Order.ACQ_REL, Order.SEQ_CST))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
 from dekker._core import explore as explore_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
-from dekker.task import Limits
+from dekker.task import Limits, Progress
 
 __all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore"]
 
@@ -72,17 +72,25 @@ class NativeProgram:
     observed: list[tuple[int, int, int, int]]
 
 
+RawTrace = list[tuple[int, int, int, int, int, int, int]]
+"""Events with the fields of `execution.TraceEvent`; kinds are the positions in `TRACE_KINDS`."""
+
+TRACE_KINDS = "RWFC"
+
+
 @dataclass(frozen=True)
 class Exploration:
-    """What the explorer found. `states` are the values of what was observed, with their numbers of traces;
-    `violations` are kind, thread, position and address; `mixed_sizes` is thread and position of an access that
-    overlaps another of different size, in which case there is nothing else."""
+    """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
+    `violations` are kind, thread, position, address and an example; `stuck_at` is thread and position of the first
+    event for which the model allowed no parameter; `mixed_sizes` is thread and position of an access that overlaps
+    another of different size, in which case there is nothing else."""
 
     statistics: dict[str, int]
-    states: list[tuple[tuple[int, ...], int]]
+    states: list[tuple[tuple[int, ...], int, RawTrace]]
     flags: dict[str, int]
-    violations: list[tuple[str, int, int, int]]
+    violations: list[tuple[str, int, int, int, RawTrace]]
     stopped_by: str
+    stuck_at: tuple[int, int] | None = None
     mixed_sizes: tuple[int, int] | None = None
 
 
@@ -92,7 +100,12 @@ def _model_program(program: RelationalProgram) -> ModelProgram:
 
 
 def explore(
-    program: NativeProgram, model: RelationalProgram, order: tuple[bool, bool, bool, bool, bool, int], limits: Limits
+    program: NativeProgram,
+    model: RelationalProgram,
+    order: tuple[bool, bool, bool, bool, bool, int],
+    limits: Limits,
+    examples: bool = False,
+    progress: Progress | None = None,
 ) -> Exploration:
     """`order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
@@ -108,11 +121,12 @@ def explore(
         _model_program(model),
         [check.name for check in model.checks],
         order,
-        (limits.unroll, limits.max_traces or 0, limits.timeout_s or 0.0),
+        (limits.unroll, limits.max_traces or 0, limits.timeout_s or 0.0, (limits.memory_mb or 0) << 20, examples),
+        progress,
     )
     if "mixed_sizes" in found:
-        return Exploration({}, [], {}, [], "", found["mixed_sizes"])
-    return Exploration(found["statistics"], found["states"], found["flags"], found["violations"], found["stopped_by"])
+        return Exploration({}, [], {}, [], "", mixed_sizes=found["mixed_sizes"])
+    return Exploration(**found)
 
 
 def _encoded(steps: Sequence[Step]) -> Iterator[int]:

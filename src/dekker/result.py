@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from dekker.execution import Trace
 from dekker.ir.property import Condition, Quantifier
 from dekker.source import Span
 
@@ -29,9 +30,19 @@ class Violation:
 
 
 @dataclass
+class Examples:
+    """One execution for each final state, and for each runtime violation and flag as far as the engine gives them."""
+
+    states: dict[State, Trace] = field(default_factory=dict)
+    violations: dict[Violation, Trace] = field(default_factory=dict)
+    flags: dict[str, Trace] = field(default_factory=dict)
+
+
+@dataclass
 class Result:
     """Counts are of executions that the model accepts. `satisfying` ones satisfy the formula of the condition, whatever
-    its quantifier; `violating` ones do not."""
+    its quantifier; `violating` ones do not. `examples` is empty unless the task asks for them;
+    `statistics` is the work that the engine counted, under its own names."""
 
     satisfying: int = 0
     violating: int = 0
@@ -43,6 +54,8 @@ class Result:
     self_justifying: int = 0
     candidates: int = 0
     stopped_by: str | None = None
+    examples: Examples = field(default_factory=Examples)
+    statistics: dict[str, int] = field(default_factory=dict)
 
     @property
     def complete_executions(self) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dekker.cat.model import Model
 from dekker.ir.program import Program
 
 DEFAULT_UNROLL = 2
+
+Progress = Callable[[dict[str, int]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +19,17 @@ class Limits:
 
     unroll: int = DEFAULT_UNROLL
     timeout_s: float | None = None
+    memory_mb: int | None = None
     max_traces: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
+    """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
+    engine's statistics so far."""
+
     program: Program
     model: Model
     limits: Limits = Limits()
+    examples: bool = False
+    progress: Progress | None = None

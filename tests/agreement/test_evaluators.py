@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
+from dekker.cat.interpreter import evaluate
 from dekker.cat.relational import RelationalProgram
 from dekker.engines.axiomatic.engine import accepted_executions
-from dekker.engines.axiomatic.evaluator import evaluate
 from dekker.execution import Execution, base_value
 from dekker.models import load_model, model_names
 from dekker.native import NativeModel

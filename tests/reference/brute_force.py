@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, permutations, product
 
+from dekker.cat.interpreter import evaluate
 from dekker.cat.model import Model
 from dekker.engines.axiomatic.candidates import Place, static_relations
-from dekker.engines.axiomatic.evaluator import evaluate
 from dekker.engines.axiomatic.paths import Path, PathEvent, thread_paths
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
 from dekker.execution import INITIAL_THREAD, Event, Execution, as_seen_by, base_value, relation

@@ -25,8 +25,6 @@ using NodeId = std::uint32_t;
 inline constexpr EventId no_event = ~EventId{0};
 inline constexpr std::uint32_t not_in_matrix = ~std::uint32_t{0};
 
-enum class EventKind : std::uint8_t { read, write, fence, choice };
-
 enum class EventState : std::uint8_t {
   pending,
   committed,
@@ -43,6 +41,8 @@ struct Sources {
   FixedBits<W> direct;
   FixedBits<W> picked;
   std::int32_t deferred = none;
+
+  bool empty() const { return deferred == none && direct.empty() && picked.empty(); }
 };
 
 template <std::size_t W>
@@ -72,8 +72,8 @@ struct Event {
   EventId read_from = no_event;  // reads; no_event is the initial write
   std::uint32_t run_index = 0;
   std::uint32_t matrix_index = not_in_matrix;
-  // Writes whose value was forwarded before they were committed have a shadow in the matrix: an event like them that takes
-  // no part in communication, so that the model sees that there is a write.
+  // An access that the model must know of before it is committed has a shadow in the matrix: an event like it that takes no
+  // part in communication.
   std::int32_t shadow_index = none;
   FixedBits<W> readers;  // writes: matrix indices of the reads that took this value
 };
@@ -141,17 +141,17 @@ class Machine {
     deferred_.resize(mark.deferred);
   }
 
-  // Has every event that the value was computed from been decided?
-  bool are_decided(const Sources<W>& sources) const {
+  // Has every event that the value was computed from been decided, other than `exempt`?
+  bool are_decided(const Sources<W>& sources, EventId exempt = no_event) const {
     bool all = true;
     (sources.direct | sources.picked).for_each([&](std::size_t source) {
-      all = all && events_[source].state != EventState::pending;
+      all = all && (source == exempt || events_[source].state != EventState::pending);
     });
     if (!all || sources.deferred == none) return all;
     const DeferredSources<W>& parts = deferred_[at(sources.deferred)];
-    if (!parts.condition) return are_decided(parts.first) && are_decided(parts.second);
+    if (!parts.condition) return are_decided(parts.first, exempt) && are_decided(parts.second, exempt);
     const std::optional<Value> choice = value(*parts.condition);
-    return choice && are_decided(*choice != 0 ? parts.first : parts.second);
+    return choice && are_decided(*choice != 0 ? parts.first : parts.second, exempt);
   }
 
   // With choices made; all sources must be decided.

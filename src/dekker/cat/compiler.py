@@ -7,7 +7,7 @@ and what is left is a graph of sets and relations with checks on them. Coherence
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from dekker.cat import syntax
 from dekker.cat.context import Context
 from dekker.cat.emit import Demand, emit
 from dekker.cat.evaluate import define, evaluate, holds, tag_of
-from dekker.cat.files import STANDARD_LIBRARY, find_include, parse_file
+from dekker.cat.files import LIBRARY, STANDARD_LIBRARY, find_include, parse_file, read_source
 from dekker.cat.graph import REL, SET, Node
-from dekker.cat.model import Model
+from dekker.cat.model import Include, Model
 from dekker.cat.parser import parse
 from dekker.cat.values import (
     EMPTY,
@@ -34,17 +34,23 @@ from dekker.errors import ModelError
 from dekker.source import Source
 
 
-def compile_model(source: Source, name: str | None = None, search: Sequence[Path] = ()) -> Model:
-    """Compile a `.cat` text. Included files are looked for next to it, in `search`, then in our library."""
+def compile_model(
+    source: Source,
+    name: str | None = None,
+    search: Sequence[Path] = (),
+    embedded: Mapping[tuple[str, str], Source] | None = None,
+) -> Model:
+    """Compile a `.cat` text. Included files are looked for next to it, in `search`, then in our library; if `embedded`
+    is given (see `Context`), there instead of next to it."""
     file = parse(source)
-    context = Context(tuple(search))
+    context = Context(tuple(search), embedded)
     environment: Environment = {**_BUILTINS, "id": context.graph.identity()}
     context.included.add(STANDARD_LIBRARY)
     _run(context, parse_file(STANDARD_LIBRARY).statements, environment)
     _speak_dialect(context, file.title, environment)
     context.including.append(Path(source.name).resolve())
     _run(context, file.statements, environment)
-    program = emit(context.graph, context.demands)
+    program, slots = emit(context.graph, context.demands)
     stem = name or Path(source.name).stem or source.name
     return Model(
         name=stem,
@@ -53,6 +59,8 @@ def compile_model(source: Source, name: str | None = None, search: Sequence[Path
         program=program,
         checks=tuple(check.name for check in program.checks),
         uses=frozenset(item.name for item in program.inputs),
+        names={slots[node]: text for node, (_, text) in context.names.items() if node in slots},
+        includes=tuple(context.includes),
     )
 
 
@@ -89,6 +97,11 @@ def _run(context: Context, statements: Sequence[syntax.Statement], environment: 
 
 def _let(context: Context, let: syntax.Let, environment: Environment) -> None:
     define(context, let, environment)
+    for binding in let.bindings:
+        if isinstance(binding.pattern, syntax.NamePattern):
+            value = environment.get(binding.pattern.text)
+            if isinstance(value, Node):
+                context.name(value, binding.pattern.text)
     if let.when is not None:
         _check(context, let.when, environment)
 
@@ -116,7 +129,7 @@ def _check_name(context: Context, check: syntax.Check) -> str:
 
 
 def _include(context: Context, include: syntax.Include, environment: Environment) -> None:
-    path = find_include(include.path, include.span, context.search)
+    path, source = _included(context, include)
     if path in context.including:
         chain = " includes ".join(item.name for item in (*context.including[context.including.index(path) :], path))
         raise ModelError(f"a file includes itself: {chain}", include.span)
@@ -124,8 +137,23 @@ def _include(context: Context, include: syntax.Include, environment: Environment
         return
     context.included.add(path)
     context.including.append(path)
-    _run(context, parse_file(path, include.span).statements, environment)
+    file = parse_file(path, include.span) if source is None else parse(source)
+    _run(context, file.statements, environment)
     context.including.pop()
+
+
+def _included(context: Context, include: syntax.Include) -> tuple[Path, Source | None]:
+    """Which file is meant, and its text if that is embedded."""
+    by = include.span.source.name
+    if context.embedded is None:
+        path = find_include(include.path, include.span, (Path(by).parent, *context.search))
+        shipped = path.parent in (LIBRARY, *context.search)
+        context.includes.append(Include(by, include.path, read_source(path, include.span), shipped))
+        return path, None
+    source = context.embedded.get((by, include.path))
+    if source is not None:
+        return Path(source.name), source
+    return find_include(include.path, include.span, context.search, shipped_only=True), None
 
 
 def _procedure(context: Context, procedure: syntax.Procedure, environment: Environment) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dekker.cat.emit import Demand
-from dekker.cat.graph import Graph, Node
+from dekker.cat.graph import REL, Graph, Node
+from dekker.cat.model import Include
 from dekker.cat.values import Closure, ProcedureValue, Value, as_node
 from dekker.errors import ModelError
-from dekker.source import Span
+from dekker.source import Source, Span
 
 MAX_EFFORT = 100_000
 MAX_DEPTH = 150
@@ -20,9 +21,13 @@ MAX_DEPTH = 150
 @dataclass
 class Context:
     """`applied` remembers what functions gave for the arguments they had; `negations` says where a value was written
-    that shrinks as a fixpoint variable grows."""
+    that shrinks as a fixpoint variable grows. `embedded` are the texts of included files, by who includes them and
+    how; if it is given, no file is read but those that come with Dekker."""
 
     search: tuple[Path, ...] = ()
+    embedded: Mapping[tuple[str, str], Source] | None = None
+    includes: list[Include] = field(default_factory=list)
+    names: dict[int, tuple[int, str]] = field(default_factory=dict)
     graph: Graph = field(default_factory=Graph)
     demands: list[Demand] = field(default_factory=list)
     including: list[Path] = field(default_factory=list)
@@ -40,6 +45,16 @@ class Context:
     def negated_at(self, node: Node, span: Span) -> None:
         if node.falling:
             self.negations.setdefault(node.index, span)
+
+    def name(self, node: Node, text: str) -> None:
+        """The names of the model's own file count more than those of files that it includes, and these more than those
+        of the standard library; among equals the first."""
+        rank = min(len(self.including), 1) if len(self.including) != 1 else 2
+        if node.kind == REL and node.code != "input" and rank > self.names.get(node.index, (-1, ""))[0]:
+            self.names[node.index] = (rank, text)
+        if node.code == "result":
+            number, position = node.variable
+            self.names.setdefault(self.graph.groups[number].variables[position].index, (rank, text))
 
     @contextmanager
     def deeper(self, span: Span) -> Iterator[None]:

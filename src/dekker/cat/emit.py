@@ -22,7 +22,8 @@ class Demand:
     flag: bool
 
 
-def emit(graph: Graph, demands: Iterable[Demand]) -> RelationalProgram:
+def emit(graph: Graph, demands: Iterable[Demand]) -> tuple[RelationalProgram, dict[int, int]]:
+    """The program, and the slot of each node that it computes."""
     demands = tuple(demands)
     emitter = _Emitter(graph, _needed(graph, demands))
     for index in sorted(emitter.needed):
@@ -31,7 +32,8 @@ def emit(graph: Graph, demands: Iterable[Demand]) -> RelationalProgram:
         Check(demand.kind, emitter.slots[demand.relation.index], demand.name, demand.negated, demand.flag)
         for demand in demands
     )
-    return RelationalProgram(tuple(emitter.kinds), tuple(emitter.inputs), tuple(emitter.steps[_OUTSIDE]), checks)
+    steps = tuple(emitter.steps[_OUTSIDE])
+    return RelationalProgram(tuple(emitter.kinds), tuple(emitter.inputs), steps, checks), emitter.slots
 
 
 def _needed(graph: Graph, demands: Iterable[Demand]) -> set[int]:

@@ -25,11 +25,11 @@ def read_source(path: Path, span: Span | None = None) -> Source:
         raise ModelError(f"cannot read {path}: {reason}", span) from None
 
 
-def find_include(name: str, span: Span, search: Iterable[Path]) -> Path:
-    """An included file: next to the file that includes it, then in the folders of `search`, then in our library."""
-    for folder in (Path(span.source.name).parent, *search, LIBRARY):
+def find_include(name: str, span: Span, search: Iterable[Path], shipped_only: bool = False) -> Path:
+    """An included file in the folders of `search`, then in our library; with `shipped_only` in these folders proper."""
+    for folder in (*search, LIBRARY):
         candidate = folder / name
-        if _is_file(candidate):
+        if _is_file(candidate) and not (shipped_only and candidate.resolve().parent != folder):
             return candidate.resolve()
     known = ", ".join(sorted(path.name for path in LIBRARY.glob("*.cat")))
     raise ModelError(f"there is no file {name!r} to include", span, f"files that come with Dekker: {known}")

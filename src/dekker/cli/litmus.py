@@ -13,8 +13,11 @@ from typing import TextIO
 import click
 
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.witness_files import WitnessWriter, terminal_width
 from dekker.errors import InputError
 from dekker.models import load_model
+from dekker.report.execution_text import execution_text, heading
+from dekker.report.explanation import explanation_text
 from dekker.report.herd import herd_text
 from dekker.report.json_lines import json_line
 from dekker.report.record import Record
@@ -43,6 +46,18 @@ from dekker.task import DEFAULT_UNROLL, Limits
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds per test.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
+@click.option(
+    "--witness",
+    "witness_path",
+    metavar="PATH",
+    help="Write an execution that decides the condition, for `dekker replay`: to that file, or for several tests to "
+    "files in that folder.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show an execution that decides the condition; if there is none, which axioms forbid it.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No text per test.")
 def command(
     paths: tuple[str, ...],
@@ -52,9 +67,11 @@ def command(
     timeout: float | None,
     jobs: int,
     json_file: str | None,
+    witness_path: str | None,
+    explain: bool,
     quiet: bool,
 ) -> int:
-    """Run litmus tests: files, folders (searched for *.litmus), or @FILE with one path per line.
+    """Run litmus tests: files, folders (searched for *.litmus and *.rsmc), or @FILE with one path per line.
 
     Prints what herd prints for each test. `Ok` and `No` say whether the test's condition holds as it is quantified;
     a test that cannot be read is reported and the others still run.
@@ -62,14 +79,17 @@ def command(
     if model is not None:
         load_model(model)
     tests = find_tests(paths)
-    options = BatchOptions(model, engine, Limits(unroll, timeout))
+    options = BatchOptions(model, engine, Limits(unroll, timeout), witness_path is not None, explain)
+    writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
     tally: Counter[str] = Counter()
     started = time.monotonic()
     with _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
         try:
             for record in run_batch(tests, options, jobs):
                 tally[record.verdict] += 1
-                _show(record, json_stream, quiet or json_stream is sys.stdout)
+                if writer is not None:
+                    record = writer.write(record)
+                _show(record, json_stream, quiet or json_stream is sys.stdout, explain)
                 advance()
                 if record.stopped_by == "interrupt":
                     raise KeyboardInterrupt
@@ -79,13 +99,23 @@ def command(
     return _status(tally)
 
 
-def _show(record: Record, json_stream: TextIO | None, quiet: bool) -> None:
+def _show(record: Record, json_stream: TextIO | None, quiet: bool, explain: bool) -> None:
     if json_stream is not None:
         print(json_line(record), file=json_stream, flush=True)
     if record.error is not None:
         print(herd_text(record), file=sys.stderr)
     elif not quiet:
         print(herd_text(record))
+        if explain:
+            _explain(record)
+
+
+def _explain(record: Record) -> None:
+    width = terminal_width()
+    if record.explanation is not None:
+        print(explanation_text(record.explanation, width))
+    elif record.witness is not None:
+        print(f"{heading(record.witness)}\n\n{execution_text(record.witness, width)}")
 
 
 def _summarise(tally: Counter[str], total: int, seconds: float) -> None:

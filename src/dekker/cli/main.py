@@ -24,6 +24,7 @@ VERBS = {
     "generate": "Litmus tests from cycles of relaxations.",
     "litmus": "Run litmus tests under a memory model.",
     "models": "List the memory models that ship with Dekker.",
+    "replay": "Check a witness from scratch, and show it.",
     "show": "Print a program as Dekker represents it.",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dekker.frontends.litmus import parse_litmus
+from dekker.frontends import parse_program
 from dekker.ir.text import print_program
 from dekker.ir.validate import validate
 from dekker.run.batch import read_text
@@ -16,6 +16,6 @@ from dekker.source import Source
 @click.option("--ir", is_flag=True, help="The program representation (the default, and so far the only view).")
 def command(path: str, ir: bool) -> None:
     """Print a program as Dekker represents it."""
-    program = parse_litmus(Source(path, read_text(path)))
+    program = parse_program(Source(path, read_text(path)))
     validate(program)
     print(print_program(program), end="")

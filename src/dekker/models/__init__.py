@@ -38,6 +38,10 @@ def load_model(name_or_path: str) -> Model:
     return _from_file(path, modified)
 
 
+def is_built_in(model: Model) -> bool:
+    return Path(model.source.name).parent == FOLDER
+
+
 def describe() -> list[tuple[str, str]]:
     """Name and title of each built-in model."""
     return [(name, parse_file(FOLDER / f"{name}.cat").title) for name in model_names()]

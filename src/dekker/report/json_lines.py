@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from dekker.report.explanation import explanation_text
 from dekker.report.record import Record
 
 
@@ -32,6 +33,8 @@ def _object(record: Record) -> dict[str, object]:
         "cut": record.cut,
         "blocked": record.blocked,
         "stopped_by": record.stopped_by,
+        "witness": record.witness_file,
+        "explanation": explanation_text(record.explanation) if record.explanation else None,
     }
     return fields | {key: value for key, value in optional.items() if value}
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 from dekker.errors import DekkerError
 from dekker.ir.layout import layout
+from dekker.ir.notation import condition_text, shown_order, value_text
 from dekker.ir.program import Program
 from dekker.ir.property import Quantifier
-from dekker.report.names import condition_text, shown_order, value_text
+from dekker.report.explanation import Explanation
 from dekker.result import Result, Verdict, verdict
 from dekker.source import Diagnostic
+from dekker.witness import Witness
 
 KINDS = {
     Quantifier.EXISTS: "Allowed",
@@ -42,7 +44,8 @@ class Record:
     """`positive` executions are those that the condition asks for: under `~exists` the ones that do not satisfy the
     formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if
     some execution has undefined behaviour (a flag of the model, or an access outside of all objects) or fails an
-    assertion, `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run."""
+    assertion, `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run.
+    `witness` and `explanation` are there if they were asked for and exist."""
 
     file: str
     name: str = ""
@@ -62,6 +65,9 @@ class Record:
     stopped_by: str | None = None
     time_s: float = 0.0
     error: ErrorRecord | None = field(default=None)
+    witness: Witness | None = None
+    witness_file: str | None = None
+    explanation: Explanation | None = None
 
     @property
     def states(self) -> int:

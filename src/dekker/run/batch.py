@@ -9,18 +9,20 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.errors import DekkerError, InputError
-from dekker.frontends.litmus import default_model, parse_litmus
+from dekker.frontends import EXTENSIONS, default_model, parse_program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
+from dekker.result import Result
 from dekker.run.engines import ENGINES
 from dekker.run.fit import require_fit
+from dekker.run.witnesses import asked_executions, deciding_witness, explanation
 from dekker.source import Source
 from dekker.task import Limits, Task
 
@@ -29,11 +31,14 @@ LARGEST_CHUNK = 16
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """`model` None stands for the architecture's own."""
+    """`model` None stands for the architecture's own. `witness` asks for an execution that decides the condition,
+    `explain` for the reasons if there is none."""
 
     model: str | None = None
     engine: str = axiomatic.NAME
     limits: Limits = Limits()
+    witness: bool = False
+    explain: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Test:
 
 
 def find_tests(paths: Sequence[str]) -> list[Test]:
-    """Files as they are, folders searched for `*.litmus`, `@list` files with one path per line. A path that leads
+    """Files as they are, folders searched for `EXTENSIONS`, `@list` files with one path per line. A path that leads
     nowhere is a test with an error, so that the others still run."""
     return [test for path in paths for test in _find(path, frozenset())]
 
@@ -66,9 +71,9 @@ def _find(path: str, lists: frozenset[str]) -> list[Test]:
 def _search_folder(path: str) -> list[Test]:
     with os.scandir(path):
         pass
-    inside = sorted(str(file) for file in Path(path).rglob("*.litmus"))
+    inside = sorted(str(file) for extension in EXTENSIONS for file in Path(path).rglob(f"*{extension}"))
     if not inside:
-        raise InputError(f"there is no .litmus file in the folder '{path}'")
+        raise InputError(f"there is no {' or '.join(EXTENSIONS)} file in the folder '{path}'")
     return [Test(file) for file in inside]
 
 
@@ -107,13 +112,15 @@ def run_file(file: str, options: BatchOptions) -> Record:
     started = time.perf_counter()
     model_name = options.model or ""
     try:
-        program = parse_litmus(Source(file, read_text(file)))
+        program = parse_program(Source(file, read_text(file)))
         validate(program)
-        model_name = options.model or default_model(program.architecture)
+        model_name = options.model or default_model(program)
         model = load_model(model_name)
         require_fit(program, model)
-        result = ENGINES[options.engine](Task(program, model, options.limits))
-        return record_result(file, program, model.name, options.engine, result, time.perf_counter() - started)
+        task = Task(program, model, options.limits, examples=options.witness or options.explain)
+        result = ENGINES[options.engine](task)
+        record = record_result(file, program, model.name, options.engine, result, time.perf_counter() - started)
+        return _with_evidence(record, task, result, options) if task.examples else record
     except DekkerError as error:
         return record_error(file, error, model_name, options.engine)
     except RecursionError:
@@ -122,6 +129,12 @@ def run_file(file: str, options: BatchOptions) -> Record:
         if os.environ.get("DEKKER_DEBUG"):
             raise
         return record_error(file, _defect(file, error), model_name, options.engine)
+
+
+def _with_evidence(record: Record, task: Task, result: Result, options: BatchOptions) -> Record:
+    witness = deciding_witness(task, options.engine, result)
+    forbidden = options.explain and result.stopped_by is None and not asked_executions(task.program, result)
+    return replace(record, witness=witness, explanation=explanation(task) if forbidden else None)
 
 
 def _defect(file: str, error: Exception) -> DekkerError:

@@ -6,8 +6,8 @@ import pytest
 
 from dekker.cat import Model, compile_model
 from dekker.cat.files import LIBRARY
+from dekker.cat.interpreter import evaluate
 from dekker.cat.relational import Check, Fixpoint, Op, RelationalProgram, Step
-from dekker.engines.axiomatic.evaluator import evaluate
 from dekker.errors import DekkerError, ModelError, ParseError
 from dekker.source import Source
 

@@ -10,8 +10,8 @@ from tests.unit.models.executions import random_executions
 
 from dekker.cat import Model, compile_model
 from dekker.cat.files import LIBRARY
+from dekker.cat.interpreter import evaluate
 from dekker.cat.lexer import KEYWORDS
-from dekker.engines.axiomatic.evaluator import evaluate
 from dekker.errors import DekkerError
 from dekker.execution import Execution, base_value
 from dekker.source import Diagnostic, Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.models.executions import execution
 
-from dekker.engines.axiomatic.evaluator import evaluate
+from dekker.cat.interpreter import evaluate
 from dekker.execution import Execution, base_value
 from dekker.models import load_model
 

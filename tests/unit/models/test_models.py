@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from tests.unit.cat.naive import naive_checks
 from tests.unit.models.executions import random_executions
 
-from dekker.engines.axiomatic.evaluator import evaluate
+from dekker.cat.interpreter import evaluate
 from dekker.errors import DekkerError, ModelError
 from dekker.execution import Execution, base_value
 from dekker.ir.fences import FENCES

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dekker/model_program.hpp"
@@ -35,7 +36,26 @@ struct Limits {
   std::int32_t unroll = 2;
   std::uint64_t max_traces = 0;  // 0: no limit
   double timeout_s = 0;          // 0: no limit
+  std::uint64_t memory_bytes = 0;  // of the whole process; 0: no limit
+  bool wants_examples = false;     // a trace for every state and violation
 };
+
+enum class EventKind : std::uint8_t { read, write, fence, choice };
+
+// An event of a run. `link` is for reads the number of the write in the trace, or `none` for the initial write; for writes
+// the rank in coherence behind the initial write, from 1.
+struct TraceEvent {
+  std::int32_t thread;
+  std::int32_t pc;
+  EventKind kind;
+  Address address;
+  std::uint8_t size;
+  Value value;
+  std::int32_t link;
+};
+
+// Threads one after the other, each in program order.
+using Trace = std::vector<TraceEvent>;
 
 enum class ViolationKind : std::uint8_t { assertion, memory };
 
@@ -48,25 +68,37 @@ struct Violation {
   auto operator<=>(const Violation&) const = default;
 };
 
-enum class Stop : std::uint8_t { not_stopped, time, traces, interrupt };
+enum class Stop : std::uint8_t { not_stopped, time, memory, traces, events, interrupt };
 
 struct Statistics {
   std::uint64_t complete = 0;
-  std::uint64_t blocked = 0;    // runs that the model or an assumption stopped
+  std::uint64_t blocked = 0;    // runs in which an assumption failed or a thread waits for ever
   std::uint64_t abandoned = 0;  // runs in which an update lost its place
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion
+  std::uint64_t stuck = 0;      // runs that ended with an event that had no parameter the model allows
   std::uint64_t commits = 0;
   std::uint64_t checks = 0;
   std::uint64_t templates = 0;
 };
 
+struct StateCount {
+  std::uint64_t count = 0;
+  Trace example;
+};
+
+struct Place {
+  std::int32_t thread = none;
+  std::int32_t pc = 0;
+};
+
 struct Outcome {
   Statistics statistics;
-  std::map<std::vector<Value>, std::uint64_t> states;
+  std::map<std::vector<Value>, StateCount> states;
   std::map<std::string, std::uint64_t> flags;
-  std::vector<Violation> violations;
+  std::vector<std::pair<Violation, Trace>> violations;
   Stop stop = Stop::not_stopped;
+  Place stuck_at;  // the first event that had no parameter
 };
 
 // Accesses that overlap without being equal; the explorer does not handle them.

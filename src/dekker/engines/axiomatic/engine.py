@@ -7,27 +7,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from dekker.cat.algebra import union
+from dekker.cat.interpreter import Slots, SlotValue, empty_slots, fill_inputs
 from dekker.engines.axiomatic.candidates import Search, Structure, build, order_with_prefix
 from dekker.engines.axiomatic.evaluator import (
     COHERENCE,
     EVENTS,
     READS_FROM,
     Plan,
-    Slots,
-    SlotValue,
     StagedModel,
-    empty_slots,
-    fill_inputs,
     raised_flags,
     run_plan,
 )
 from dekker.engines.axiomatic.paths import Path, thread_paths
-from dekker.engines.axiomatic.relations import union
 from dekker.engines.axiomatic.states import final_state
+from dekker.engines.axiomatic.traces import trace
 from dekker.execution import (
     DYNAMIC_NAMES,
     Execution,
     Relation,
+    Trace,
     as_seen_by,
     base_value,
     empty_relation,
@@ -37,7 +36,7 @@ from dekker.execution import (
 from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
-from dekker.result import Result, Violation
+from dekker.result import Examples, Result, State, Violation
 from dekker.task import Task
 
 NAME = "axiomatic"
@@ -71,6 +70,9 @@ class Accepted:
     def execution(self) -> Execution:
         primitive = {**self.structure.static_relations, "rf": self.structure.rf, "co": self.co}
         return Execution(self.structure.events, primitive)
+
+    def trace(self) -> Trace:
+        return trace(self.structure, self.co)
 
 
 def accepted_executions(task: Task) -> Iterator[Accepted]:
@@ -201,6 +203,8 @@ class _Oracle:
         result.states[state] = result.states.get(state, 0) + 1
         for flag in accepted.flags:
             result.flags[flag] = result.flags.get(flag, 0) + 1
+        if self.task.examples:
+            _keep_examples(result.examples, state, accepted)
         condition = self.property.condition
         if condition is None or formula_holds(condition.formula, values, self.layout):
             result.satisfying += 1
@@ -210,16 +214,28 @@ class _Oracle:
     def _record_violations(self, accepted: Accepted, combination: Sequence[Path]) -> None:
         for path in combination:
             if path.status == "failed":
-                violation = Violation("assertion", path.failure, path.failure_span)
-                self.result.violations[violation] = None
+                self._add_violation(Violation("assertion", path.failure, path.failure_span), accepted)
         for event in accepted.structure.events:
             if event.accesses_memory and not event.initial and not self.layout.contains(event.address, event.size):
                 message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
-                self.result.violations[Violation("memory", message, event.span)] = None
+                self._add_violation(Violation("memory", message, event.span), accepted)
+
+    def _add_violation(self, violation: Violation, accepted: Accepted) -> None:
+        self.result.violations[violation] = None
+        if self.task.examples and violation not in self.result.examples.violations:
+            self.result.examples.violations[violation] = accepted.trace()
 
     def _check_time(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise OutOfTime
+
+
+def _keep_examples(examples: Examples, state: State, accepted: Accepted) -> None:
+    if state not in examples.states:
+        examples.states[state] = accepted.trace()
+    for flag in accepted.flags:
+        if flag not in examples.flags:
+            examples.flags[flag] = accepted.trace()
 
 
 def _merge(parts: Sequence[Relation], size: int) -> Relation:

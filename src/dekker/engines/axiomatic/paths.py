@@ -7,8 +7,8 @@ values under which it goes that way, its dependencies and its final registers. L
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import singledispatch
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, singledispatch
 
 from dekker.engines.axiomatic.terms import Symbol, Term, apply, either
 from dekker.errors import UnsupportedError
@@ -25,6 +25,7 @@ from dekker.ir.instructions import (
     CompareExchange,
     Exit,
     Fence,
+    Instruction,
     Jump,
     Load,
     Order,
@@ -68,6 +69,16 @@ class PathEvent:
     control: frozenset[int] = NOTHING
     picked_control: frozenset[int] = NOTHING
     span: Span | None = field(default=None, compare=False, repr=False)
+    instruction: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a `choose` gave; `position` events of the thread come before it."""
+
+    position: int
+    instruction: int
+    value: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,7 @@ class Path:
     events: tuple[PathEvent, ...] = ()
     constraints: tuple[tuple[Term, bool], ...] = ()
     updates: tuple[tuple[int, int, str], ...] = ()
+    choices: tuple[Chosen, ...] = ()
     control: frozenset[int] = NOTHING
     picked_control: frozenset[int] = NOTHING
     linked: int | None = None
@@ -131,7 +143,49 @@ def _advance(context: Context, path: Path) -> Iterator[Path]:
         yield _return(path, UNSET)
         return
     instruction = frame.function.body[frame.pc]
+    open_choice = _open_choice(instruction, context, path)
+    if open_choice is not None:
+        yield from _assume(path, open_choice, True)
+        yield from _assume(path, open_choice, False)
+        return
     yield from _step(instruction, context, _goto(path, frame.pc + 1), frame.function.span(frame.pc))
+
+
+def _open_choice(instruction: Instruction, context: Context, path: Path) -> Term | None:
+    """The condition of a selection that the path has not decided. A value depends on the reads of the chosen
+    alternative only, so the path splits there, without a control dependency."""
+    for choice in _selections(instruction):
+        term = _evaluate(choice.condition, path, context.layout).term
+        if _decided(term, path) is None:
+            return term
+    return None
+
+
+def _decided(term: Term, path: Path) -> bool | None:
+    if isinstance(term, int):
+        return bool(term)
+    return next((expected for known, expected in path.constraints if known == term), None)
+
+
+@lru_cache(maxsize=4096)
+def _selections(instruction: Instruction) -> tuple[Select, ...]:
+    """All selections in the expressions of an instruction, inner ones first."""
+    values = [getattr(instruction, item.name) for item in fields(instruction)]
+    flat = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
+    return tuple(choice for item in flat for choice in _inner_selections(item))
+
+
+def _inner_selections(expression: object) -> Iterator[Select]:
+    match expression:
+        case Unary(_, _, operand):
+            yield from _inner_selections(operand)
+        case Binary(_, _, left, right):
+            yield from _inner_selections(left)
+            yield from _inner_selections(right)
+        case Select(condition, then, other):
+            for part in (condition, then, other):
+                yield from _inner_selections(part)
+            yield expression
 
 
 @singledispatch
@@ -146,21 +200,7 @@ def _step(instruction: object, context: Context, path: Path, span: Span | None) 
 
 @_step.register
 def _(instruction: Assign, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
-    if isinstance(instruction.value, Select):
-        yield from _assign_choice(instruction.dst, instruction.value, context, path)
-    else:
-        yield _set(path, instruction.dst, _evaluate(instruction.value, path, context.layout))
-
-
-def _assign_choice(dst: str, choice: Select, context: Context, path: Path) -> Iterator[Path]:
-    """The result depends on the reads of the chosen alternative only, so the path splits (without a control
-    dependency)."""
-    condition = _evaluate(choice.condition, path, context.layout)
-    for outcome, alternative in ((True, choice.then), (False, choice.other)):
-        for continued in _assume(path, condition.term, outcome):
-            chosen = _evaluate(alternative, path, context.layout)
-            picked = condition.reads | condition.picked | chosen.picked
-            yield _set(continued, dst, Value(chosen.term, chosen.reads, picked))
+    yield _set(path, instruction.dst, _evaluate(instruction.value, path, context.layout))
 
 
 @_step.register
@@ -298,8 +338,9 @@ def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> I
 
 @_step.register
 def _(instruction: Choose, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
-    for choice in range(instruction.low, instruction.high + 1):
-        yield _set(path, instruction.dst, Value(choice & mask(64)))
+    for number in range(instruction.low, instruction.high + 1):
+        chosen = Chosen(len(path.events), path.frames[-1].pc - 1, number & mask(64))
+        yield _set(replace(path, choices=(*path.choices, chosen)), instruction.dst, Value(chosen.value))
 
 
 @_step.register
@@ -364,7 +405,8 @@ def _set(path: Path, register: str, value: Value) -> Path:
 
 
 def _emit(path: Path, event: PathEvent) -> Path:
-    event = replace(event, control=path.control, picked_control=path.picked_control)
+    instruction = path.frames[-1].pc - 1
+    event = replace(event, control=path.control, picked_control=path.picked_control, instruction=instruction)
     return replace(path, events=(*path.events, event))
 
 
@@ -397,17 +439,9 @@ def _evaluate(expression: Expr, path: Path, layout: Layout) -> Value:
             term = apply(op, width, first.term, second.term)
             return Value(term, first.reads | second.reads, first.picked | second.picked)
         case Select(condition, then, other):
-            return _evaluate_select(
-                _evaluate(condition, path, layout), _evaluate(then, path, layout), _evaluate(other, path, layout)
-            )
-
-
-def _evaluate_select(condition: Value, then: Value, other: Value) -> Value:
-    return Value(
-        either(condition.term, then.term, other.term),
-        then.reads | other.reads,
-        condition.reads | condition.picked | then.picked | other.picked,
-    )
+            choice = _evaluate(condition, path, layout)
+            chosen = _evaluate(then if _decided(choice.term, path) else other, path, layout)
+            return Value(chosen.term, chosen.reads, choice.reads | choice.picked | chosen.picked)
 
 
 def _truncate(value: Value, size: int) -> Value:

@@ -8,6 +8,7 @@ from dekker.cat.relational import Op, RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.encoding import Encoder, encode_observables
 from dekker.engines.rsmc.orders import CommitOrder, commit_order
 from dekker.errors import UnsupportedError
+from dekker.execution import Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import Values, formula_holds
 from dekker.ir.expressions import Address
@@ -15,7 +16,7 @@ from dekker.ir.instructions import CompareExchange, Load, StoreConditional
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Program
 from dekker.ir.property import Observable, RegisterValue, observables
-from dekker.native import Exploration, NativeProgram, explore
+from dekker.native import TRACE_KINDS, Exploration, NativeProgram, RawTrace, explore
 from dekker.result import Result, Violation
 from dekker.task import Task
 
@@ -38,7 +39,8 @@ def run(task: Task) -> Result:
         bool(task.model.uses & STATUS_DEPENDENCIES),
         _atomicity_checks(task.model.program),
     )
-    exploration = explore(native, _explored_program(task.model.program, order), flags, task.limits)
+    explored = _explored_program(task.model.program, order)
+    exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
     if exploration.mixed_sizes is not None:
         thread, pc = exploration.mixed_sizes
         function = task.program.function_by_name[task.program.threads[thread].function]
@@ -129,11 +131,12 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
     statistics = exploration.statistics
     result = Result(
         flags=dict(exploration.flags),
-        blocked=statistics["blocked"] + statistics["abandoned"],
+        blocked=statistics["blocked"] + statistics["abandoned"] + statistics["stuck"],
         cut=statistics["cut"],
         stopped_by=exploration.stopped_by or None,
+        statistics=statistics,
     )
-    for state, count in exploration.states:
+    for state, count, example in exploration.states:
         values: Values = {
             item: value & mask(item.width) if isinstance(item, RegisterValue) else value
             for item, value in zip(observed, state, strict=True)
@@ -142,13 +145,22 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
             continue
         shown = tuple(values[item] for item in prop.observed)
         result.states[shown] = result.states.get(shown, 0) + count
+        if example:
+            result.examples.states.setdefault(shown, _trace(example))
         if prop.condition is None or formula_holds(prop.condition.formula, values, places):
             result.satisfying += count
         else:
             result.violating += count
-    for kind, thread, pc, address in exploration.violations:
-        result.violations[_violation(task.program, kind, thread, pc, address)] = None
+    for kind, thread, pc, address, example in exploration.violations:
+        violation = _violation(task.program, kind, thread, pc, address)
+        result.violations[violation] = None
+        if example:
+            result.examples.violations[violation] = _trace(example)
     return result
+
+
+def _trace(events: RawTrace) -> Trace:
+    return tuple(TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, pc, kind, *rest in events)
 
 
 def _violation(program: Program, kind: str, thread: int, pc: int, address: int) -> Violation:

@@ -7,8 +7,8 @@ assembly and C share this file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from dekker.errors import ParseError, UnsupportedError
 from dekker.frontends.litmus.format import (
@@ -45,12 +45,13 @@ from dekker.ir.property import (
 class Names:
     """`register(thread, name)` gives None if the thread cannot have such a register; the thread exists. `memory(name,
     index)` is the value of `name`, or of `name[index]`; a name not met before is a new global. `address(name)` says
-    that the address of a global is compared with."""
+    that the address of a global is compared with. Threads have numbers, and names where `thread_names` has them."""
 
     threads: int
     register: Callable[[int, str], RegisterValue | None]
     memory: Callable[[str, int | None], MemoryValue]
     address: Callable[[str, int], AddressValue]
+    thread_names: Mapping[str, int] = field(default_factory=dict)
 
 
 def parse_property(test: LitmusFile, names: Names) -> Property:
@@ -198,7 +199,7 @@ class _Reader:
         return And(tuple(operands)) if precedence == 3 else Or(tuple(operands))
 
     def operand(self) -> Formula:
-        found = _ATOM.match(self.text, self.position)
+        found = None if self.names.thread_names else _ATOM.match(self.text, self.position)
         if found is not None:
             return self.simple_atom(found)
         if self.accept("("):
@@ -338,13 +339,14 @@ class _Reader:
 
     def thread(self) -> int | None:
         found = _TOKEN.match(self.text, self.position)
-        if found is None or not _THREAD_NAME.fullmatch(found[1]):
+        named = None if found is None else self.names.thread_names.get(found[1])
+        if found is None or (named is None and not _THREAD_NAME.fullmatch(found[1])):
             return None
         colon = _TOKEN.match(self.text, found.end())
         if colon is None or colon[1] != ":":
             return None
         self.position = colon.end()
-        return int(found[1].lstrip("Pp"))
+        return int(found[1].lstrip("Pp")) if named is None else named
 
     def register(self, thread: int, name: str, start: int) -> RegisterValue:
         span = self.test.span(start, start + len(name))

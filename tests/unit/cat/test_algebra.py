@@ -1,11 +1,11 @@
-"""The oracle's relational algebra against sets of pairs."""
+"""The plain relational algebra against sets of pairs."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dekker.engines.axiomatic import relations as algebra
+from dekker.cat import algebra
 from dekker.execution import from_read, pairs, relation
 
 SIZE = 6

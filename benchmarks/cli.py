@@ -1,0 +1,149 @@
+"""`python -m benchmarks`: runs sets of inputs, prints work and rates, and the ratio to other tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from benchmarks.languages import LANGUAGES_OF_MODELS
+from benchmarks.publish import publish
+from benchmarks.row import Options, Row, run_case
+from benchmarks.sets import FAMILIES, SETS, find_cases
+from benchmarks.sets.case import Case
+from benchmarks.sets.request import OWN_CORPUS, parse_request
+from benchmarks.table import LEGEND, as_json, conclusions, heading, missing_tools, row_text
+from benchmarks.tools import TOOLS, chosen_tools
+from dekker.errors import DekkerError, InputError
+from dekker.run.engines import ENGINES
+
+STATUS_FINE, STATUS_WRONG, STATUS_CALL, STATUS_INCOMPLETE = range(4)
+
+EPILOG = """\b
+Sets take sizes: sb-ring=8, sb-ring=4,6,8, sb-ring=4..12.
+
+\b
+Exit status:
+  0  every row was measured, and every count that is known was right
+  1  a number of traces is wrong
+  2  the call is at fault
+  3  some row has no complete result
+"""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    json_file: Path | None
+    document: Path | None
+
+
+@click.command(name="benchmarks", epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("sets", nargs=-1, metavar="SET...")
+@click.option("--list", "list_sets", is_flag=True, help="List the sets, their sizes, models and known counts.")
+@click.option("--engine", type=click.Choice(sorted(ENGINES)), default="rsmc", show_default=True)
+@click.option("--model", "models", multiple=True, help="Instead of each set's own models; may be given several times.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds."
+)
+@click.option("--with", "tools", metavar="TOOLS", help=f"Of {', '.join(TOOLS)}; or none. Default: all on PATH.")
+@click.option("--corpus", envvar="DEKKER_CORPUS", type=click.Path(path_type=Path), help="Folder of litmus tests.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows as JSON.")
+@click.option("--into", "document", type=click.Path(path_type=Path), help="Replace the results in a document.")
+def command(
+    sets: tuple[str, ...],
+    list_sets: bool,
+    engine: str,
+    models: tuple[str, ...],
+    repeat: int,
+    timeout: float,
+    tools: str | None,
+    corpus: Path | None,
+    json_file: Path | None,
+    document: Path | None,
+) -> int:
+    """Run the SETs with an engine, each row in a process of its own, and beside it any of herd7, nidhugg, genmc and cbmc
+    that is on PATH."""
+    if list_sets:
+        print(list_text())
+        return STATUS_FINE
+    if not sets:
+        raise InputError("no set is named", hint=f"known sets: {', '.join(SETS)}")
+    _require_known_models(models)
+    requests = [parse_request(text, models, corpus or OWN_CORPUS) for text in sets]
+    cases = [case for request in requests for case in find_cases(request)]
+    options = Options(engine, repeat, timeout, tuple(chosen_tools(tools)))
+    return _run(cases, options, Outputs(json_file, document))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    sys.exit(run_command(arguments))
+
+
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    try:
+        return int(command.main(args=arguments, prog_name="python -m benchmarks", standalone_mode=False) or STATUS_FINE)
+    except click.ClickException as error:
+        error.show(sys.stderr)
+    except DekkerError as error:
+        print(error, file=sys.stderr)
+    except OSError as error:
+        print(f"error: {error.strerror or error}: {error.filename}", file=sys.stderr)
+    except (click.Abort, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return STATUS_INCOMPLETE
+    return STATUS_CALL
+
+
+def list_text() -> str:
+    lines = []
+    for name, known in SETS.items():
+        lines.append(f"{name:15} {known.about}")
+        for family in FAMILIES.get(name, ()):
+            sizes = ", ".join(map(str, family.sizes))
+            lines.append(f"{'':15}   {family.name}: {family.size} {sizes}; {', '.join(family.models)}")
+            lines.append(f"{'':15}   traces: {family.formula}")
+    return "\n".join(lines)
+
+
+def _require_known_models(models: Sequence[str]) -> None:
+    for model in models:
+        if model not in LANGUAGES_OF_MODELS:
+            known = ", ".join(LANGUAGES_OF_MODELS)
+            raise InputError(f"there are no benchmarks for the model '{model}'", hint=f"known models: {known}")
+
+
+def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
+    text = [heading()]
+    print(text[0], flush=True)
+    rows: list[Row] = []
+    for case in cases:
+        rows.append(run_case(case, options))
+        text.append(row_text(rows[-1]))
+        print(text[-1], flush=True)
+    ending = ["", LEGEND, *conclusions(rows)]
+    if missing := missing_tools(rows):
+        ending.append(f"not on PATH, so not compared: {', '.join(missing)}")
+    print("\n".join(ending))
+    if outputs.json_file is not None:
+        outputs.json_file.write_text(json.dumps(as_json(rows, options), indent=1) + "\n", encoding="utf-8")
+    if outputs.document is not None:
+        publish(outputs.document, _command_line(), "\n".join([*text, *ending]))
+    return _status(rows)
+
+
+def _command_line() -> str:
+    return "python -m benchmarks " + " ".join(sys.argv[1:])
+
+
+def _status(rows: Sequence[Row]) -> int:
+    problems = [problem for row in rows for problem in row.problems]
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    if problems:
+        return STATUS_WRONG
+    return STATUS_FINE if all(row.complete or row.case.skipped for row in rows) else STATUS_INCOMPLETE

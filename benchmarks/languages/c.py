@@ -1,0 +1,120 @@
+"""C: threads of a litmus test, or of a program for other tools, from one table of phrases.
+
+A thread that stops early is written as nested conditions, because litmus tests know no jumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from benchmarks.languages.assembly import Inexpressible, condition
+from benchmarks.sketch import (
+    Await,
+    CompareAndIncrement,
+    Equals,
+    Fence,
+    LinkedIncrement,
+    Sketch,
+    StopIf,
+    Sum,
+    Thread,
+    TryLock,
+    locations,
+    registers,
+)
+
+RELAXED = "memory_order_relaxed"
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """How each statement reads. `{place}` is the location as a pointer, `{n}` the number of the statement."""
+
+    place: str = "{}"
+    statements: dict[str, str] = field(default_factory=dict)
+
+    def phrase(self, name: str, location: str = "", **words: object) -> str:
+        return self.statements[name].format(place=self.place.format(location), location=location, **words)
+
+
+LITMUS = Phrases(
+    statements={
+        "Load": f"{{register}} = atomic_load_explicit({{place}}, {RELAXED});",
+        "Store": f"atomic_store_explicit({{place}}, {{value}}, {RELAXED});",
+        "Publish": "atomic_store_explicit({place}, {value}, memory_order_release);",
+        "full fence": "atomic_thread_fence(memory_order_seq_cst);",
+        "light fence": "atomic_thread_fence(memory_order_acq_rel);",
+        "AtomicIncrement": f"{{register}}atomic_fetch_add_explicit({{place}}, 1, {RELAXED});",
+        "CompareAndIncrement": f"seen{{n}} = atomic_load_explicit({{place}}, {RELAXED});\n"
+        f"won{{n}} = atomic_compare_exchange_strong_explicit({{place}}, &seen{{n}}, seen{{n}} + 1, {RELAXED}, {RELAXED});",
+        "TryLock": "taken{n} = atomic_exchange_explicit({place}, 1, memory_order_acquire);",
+        "Unlock": "atomic_store_explicit({place}, 0, memory_order_release);",
+        "Await": "now{n} = atomic_load_explicit({place}, memory_order_acquire);\n__VERIFIER_assume(now{n} == {register});",
+    }
+)
+THREADS = replace(
+    LITMUS,
+    place="&{}",
+    statements=LITMUS.statements
+    | {"Await": "do now{n} = atomic_load_explicit({place}, memory_order_acquire); while (now{n} != {register});"},
+)
+"""For tools that read C with POSIX threads."""
+
+
+def write_litmus(sketch: Sketch) -> str:
+    threads = []
+    for number, thread in enumerate(sketch.threads):
+        parameters = ", ".join(f"atomic_int* {location}" for location in locations(thread))
+        body = "\n".join(f"  {line}" for line in body_lines(thread, LITMUS))
+        threads.append(f"P{number} ({parameters}) {{\n{body}\n}}\n")
+    initial = " ".join(f"{location}={value};" for location, value in sketch.initial.items())
+    text = condition(sketch.condition, _observed)
+    return "\n".join((f"C {sketch.name}", f"{{ {initial} }}", "", *threads, f"{sketch.quantifier} ({text})", ""))
+
+
+def _observed(atom: Equals) -> str:
+    return atom.name if atom.thread is None else f"{atom.thread}:{atom.name}"
+
+
+def body_lines(thread: Thread, phrases: Phrases) -> list[str]:
+    declared = [*registers(thread), *_helpers(thread)]
+    lines = [f"int {name} = 0;" for name in declared]
+    depth = 0
+    for n, statement in enumerate(thread):
+        if isinstance(statement, LinkedIncrement):
+            raise Inexpressible("C: no LinkedIncrement")
+        words = {key: value for key, value in vars(statement).items() if value is not None}
+        lines += [depth * "  " + line for line in _lines(n, statement, words, phrases)]
+        depth += lines[-1].endswith("{")
+    return lines + [level * "  " + "}" for level in reversed(range(depth))]
+
+
+def _helpers(thread: Thread) -> Iterator[str]:
+    for n, statement in enumerate(thread):
+        match statement:
+            case CompareAndIncrement():
+                yield from (f"seen{n}", f"won{n}")
+            case TryLock():
+                yield f"taken{n}"
+            case Await():
+                yield f"now{n}"
+
+
+def _lines(n: int, statement: object, words: dict[str, object], phrases: Phrases) -> list[str]:
+    name = type(statement).__name__
+    match statement:
+        case Sum(register, left, right):
+            return [f"{register} = {left} + {right};"]
+        case StopIf(register, value):
+            return [f"if (!({register} == {value})) {{"]
+        case Fence(full):
+            return [phrases.phrase("full fence" if full else "light fence")]
+        case CompareAndIncrement(location):
+            return [*phrases.phrase(name, location, n=n).splitlines(), f"if (won{n} == 0) {{"]
+        case TryLock(location):
+            return [*phrases.phrase(name, location, n=n).splitlines(), f"if (taken{n} == 0) {{"]
+    if name == "AtomicIncrement":
+        words["register"] = f"{words['register']} = " if "register" in words else ""
+    location = str(words.pop("location"))
+    return phrases.phrase(name, location, n=n, **words).splitlines()

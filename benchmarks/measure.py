@@ -1,0 +1,135 @@
+"""Runs litmus tests with an engine and measures it. As a program it reads a `Job` and prints a `Measurement`, both as JSON, so
+that each row of a benchmark has a process, and therefore a peak of memory, of its own."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from dekker.errors import DekkerError
+from dekker.frontends.litmus import default_model, parse_litmus
+from dekker.ir.validate import validate
+from dekker.models import load_model
+from dekker.result import Result
+from dekker.run.batch import read_text
+from dekker.run.engines import ENGINES
+from dekker.run.fit import require_fit
+from dekker.source import Source
+from dekker.task import DEFAULT_UNROLL, Limits, Task
+
+
+@dataclass(frozen=True)
+class Job:
+    """`model` None stands for that of each test's architecture. `timeout_s` is per test, and no further repetition begins
+    once they have taken as long altogether."""
+
+    files: list[str]
+    model: str | None = None
+    engine: str = "rsmc"
+    unroll: int = DEFAULT_UNROLL
+    repeat: int = 1
+    timeout_s: float = 60.0
+
+
+@dataclass
+class Measurement:
+    """Seconds are of CPU time. `engine_s` has an entry for each repetition and covers the calls of the engine only;
+    `parse_s` is for parsing and validation. `refused` says why for tests that could not be run; `unfinished` are tests
+    that hit the time limit. `start_mb` is the peak of memory just before the engine's first call."""
+
+    models: list[str] = field(default_factory=list)
+    traces: dict[str, int] = field(default_factory=dict)
+    blocked: int = 0
+    cut: int = 0
+    statistics: dict[str, int] = field(default_factory=dict)
+    parse_s: float = 0.0
+    engine_s: list[float] = field(default_factory=list)
+    start_mb: float = 0.0
+    peak_mb: float = 0.0
+    unfinished: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def main() -> None:
+    job = Job(**json.load(sys.stdin))
+    json.dump(asdict(measure(job)), sys.stdout)
+
+
+def measure(job: Job) -> Measurement:
+    found = Measurement()
+    tasks = _tasks(job, found)
+    found.models = sorted({task.model.name for task in tasks.values()})
+    found.start_mb = peak_of_memory_mb()
+    run = ENGINES[job.engine]
+    results = _repetition(run, tasks, found)
+    while tasks and len(found.engine_s) < job.repeat and sum(found.engine_s) < job.timeout_s and not found.unfinished:
+        _repetition(run, tasks, found)
+    found.peak_mb = peak_of_memory_mb()
+    _count(results, found)
+    return found
+
+
+def _tasks(job: Job, found: Measurement) -> dict[str, Task]:
+    limits = Limits(unroll=job.unroll, timeout_s=job.timeout_s)
+    sources = [Source(file, read_text(file)) for file in job.files]
+    tasks = {}
+    for source in sources:
+        try:
+            started = time.process_time()
+            program = parse_litmus(source)
+            validate(program)
+            found.parse_s += time.process_time() - started
+            model = load_model(job.model or default_model(program.architecture))
+            require_fit(program, model)
+            tasks[source.name] = Task(program, model, limits)
+        except DekkerError as error:
+            found.refused[source.name] = error.diagnostic.message
+    return tasks
+
+
+def _repetition(run: Callable[[Task], Result], tasks: dict[str, Task], found: Measurement) -> dict[str, Result]:
+    results, seconds = {}, 0.0
+    for file, task in tasks.items():
+        if file in found.refused:
+            continue
+        try:
+            started = time.process_time()
+            results[file] = run(task)
+            seconds += time.process_time() - started
+        except DekkerError as error:
+            found.refused[file] = error.diagnostic.message
+    found.unfinished = [file for file, result in results.items() if result.stopped_by is not None]
+    if results:
+        found.engine_s.append(seconds)
+    return results
+
+
+def _count(results: dict[str, Result], found: Measurement) -> None:
+    statistics: Counter[str] = Counter()
+    for file, result in results.items():
+        found.traces[file] = result.complete_executions
+        found.blocked += result.blocked
+        found.cut += result.cut
+        statistics.update(result.statistics or {"candidates": result.candidates})
+    found.statistics = dict(statistics)
+
+
+def peak_of_memory_mb() -> float:
+    """Of this process since it began to run this program; `getrusage` alone would count what its parent used, too."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+    except (OSError, StopIteration):
+        unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+if __name__ == "__main__":
+    main()

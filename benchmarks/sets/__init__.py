@@ -1,0 +1,85 @@
+"""The sets by name. A set is a family or two of generated programs, a corpus, or a list of other sets."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from benchmarks.sets import classics, fig11, updates
+from benchmarks.sets.case import Case
+from benchmarks.sets.corpus import ARCHITECTURES, corpus_cases
+from benchmarks.sets.family import Family, family_cases
+from benchmarks.sets.request import Request, parse_request
+from dekker.errors import InputError
+
+
+@dataclass(frozen=True)
+class BenchmarkSet:
+    about: str
+    cases: Callable[[Request], Iterator[Case]]
+
+
+FAMILIES: dict[str, tuple[Family, ...]] = {
+    "fig11": (fig11.UNFENCED, fig11.FENCED),
+    "writers": (classics.WRITERS,),
+    "sb-ring": (classics.SB_RING,),
+    "iriw": (classics.IRIW, classics.IRIW_FENCED),
+    "message": (classics.MESSAGE,),
+    "chain": (classics.CHAIN,),
+    "fib": (updates.FIB,),
+    "fetch-add": (updates.FETCH_ADD,),
+    "cas": (updates.CAS,),
+    "llsc": (updates.LLSC, updates.LLSC_LOOP),
+    "lock": (updates.LOCK,),
+    "ticket": (updates.TICKET,),
+}
+MEMORY = "memory"
+CORPORA = tuple(f"corpus-{name}" for name in ARCHITECTURES)
+
+SHORT = (
+    "fig11=4,8,10 writers=6 sb-ring=8,12 iriw=4,6 message=16,64 chain=10 fib=4 fetch-add=4,6 cas=2,3 llsc=3,4 lock=3 "
+    "ticket=3 memory=6,8,10 corpus-ppc corpus-x86 corpus-aarch64 corpus-c"
+)
+LISTS = {
+    "short": SHORT.split(),
+    "all": [*FAMILIES, MEMORY, *CORPORA],
+}
+
+
+def find_cases(request: Request) -> Iterator[Case]:
+    found = SETS.get(request.name)
+    if found is None:
+        close = difflib.get_close_matches(request.name, SETS, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise InputError(f"there is no set '{request.name}'", hint=f"{hint}known sets: {', '.join(SETS)}")
+    if request.sizes and (request.name in LISTS or request.name in CORPORA):
+        raise InputError(f"the set '{request.name}' has no size")
+    return found.cases(request)
+
+
+def _of_families(request: Request) -> Iterator[Case]:
+    for family in FAMILIES[request.name]:
+        yield from family_cases(request.name, family, request.sizes, request.models)
+
+
+def _of_memory(request: Request) -> Iterator[Case]:
+    yield from family_cases(MEMORY, fig11.UNFENCED, request.sizes or (8, 10, 12), request.models)
+
+
+def _of_list(request: Request) -> Iterator[Case]:
+    for text in LISTS[request.name]:
+        part = parse_request(text)
+        yield from find_cases(replace(part, models=request.models, corpus=request.corpus))
+
+
+SETS: dict[str, BenchmarkSet] = {
+    **{name: BenchmarkSet("; ".join(f.about for f in families), _of_families) for name, families in FAMILIES.items()},
+    MEMORY: BenchmarkSet("whether memory grows with the number of traces: fig11 without fences", _of_memory),
+    **{
+        name: BenchmarkSet(f"the {architecture} tests of the corpus", corpus_cases)
+        for name, architecture in zip(CORPORA, ARCHITECTURES.values(), strict=True)
+    },
+    "short": BenchmarkSet("a little of everything, under two minutes", _of_list),
+    "all": BenchmarkSet("everything", _of_list),
+}

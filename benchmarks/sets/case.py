@@ -1,0 +1,25 @@
+"""`Case`: one row to be measured, before it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from benchmarks.sketch import Sketch
+
+
+@dataclass(frozen=True)
+class Case:
+    """Litmus tests, by file name: either `texts` to be written down, or `files` that exist. `expected` has the number
+    of complete traces of those for which it is known. `model` None stands for that of each test's architecture, and
+    `skipped` says why there is nothing to run."""
+
+    set_name: str
+    label: str
+    model: str | None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    expected: Mapping[str, int] = field(default_factory=dict)
+    sketch: Sketch | None = None
+    unroll: int | None = None
+    skipped: str = ""

@@ -1,0 +1,56 @@
+"""`Tool`: another program that can run what Dekker runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.languages.assembly import Inexpressible
+from benchmarks.languages.c import Phrases
+from benchmarks.sets.case import Case
+from benchmarks.sketch import Sketch
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a tool says it did; None where it does not say."""
+
+    traces: int | None = None
+    blocked: int | None = None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """`program` is looked for on PATH. `models` has the options for each model that the tool knows. `write` puts the input
+    down in a folder, or finds it, and says what stands on the command line for it; `Inexpressible` says why it cannot."""
+
+    name: str
+    program: str
+    models: Mapping[str, Sequence[str]]
+    write: Callable[[Case, Sequence[str], Path], Sequence[str]]
+    read: Callable[[str], Counts]
+    statuses: frozenset[int] = frozenset((0,))
+
+    def arguments(self, case: Case, files: Sequence[str], model: str, folder: Path) -> list[str]:
+        if model not in self.models:
+            raise Inexpressible(f"knows no model {model}")
+        return [*self.models[model], *self.write(case, files, folder)]
+
+
+def sketch_of(case: Case) -> Sketch:
+    if case.sketch is None:
+        raise Inexpressible("reads no litmus tests")
+    return case.sketch
+
+
+def write_text(folder: Path, case: Case, text: str) -> str:
+    file = folder / (case.label.replace(" ", "-") + ".c")
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def rephrased(phrases: Phrases, **changes: str) -> Phrases:
+    """Names of statements with a blank in them are given with an underscore."""
+    statements = {name.replace("_", " "): text for name, text in changes.items()}
+    return Phrases(phrases.place, {**phrases.statements, **statements})

@@ -1,0 +1,160 @@
+// Commit-before: which pending event may be committed next, and what was committed before an event because it had to be.
+//
+// In program order nothing is committed before its predecessors. Otherwise an access waits for what it depends on (addr,
+// data, ctrl), for the addresses of all earlier accesses (addr;po), for earlier accesses of its location as far as the
+// model keeps them in order, for what fences and classes keep before it, and a read for the write it reads from.
+#pragma once
+
+#include "rsmc/machine.hpp"
+#include "rsmc/templates.hpp"
+
+namespace dekker::rsmc {
+
+template <std::size_t W>
+struct RunItem {
+  EventId event;
+  ItemKind kind;
+  FixedBits<W> past;  // of commit-before, in run indices
+};
+
+template <std::size_t W>
+class CommitBefore {
+ public:
+  using Bits = FixedBits<W>;
+
+  CommitBefore(const CommitOrder& order, Machine<W>& machine) : order_(order), machine_(machine) {}
+
+  bool is_enabled(const ThreadState<W>& thread, Event<W>& e) {
+    if (e.kind == EventKind::choice) return order_.in_order || is_decidable(e);
+    if (order_.in_order) return machine_.resolve_address(e);
+    if (!sources_decided(e) || !machine_.resolve_address(e)) return false;
+    for (EventId id : thread.events) {
+      Event<W>& earlier = machine_.event(id);
+      if (earlier.index == e.index) return true;
+      if (earlier.kind == EventKind::fence || earlier.kind == EventKind::choice) continue;
+      if (!machine_.are_decided(earlier.address_sources)) return false;
+      if (earlier.state != EventState::pending) continue;
+      if (e.ordered_after.test(id)) return false;
+      machine_.resolve_address(earlier);
+      if (same_place(earlier, e) && is_kept(earlier, e)) return false;
+    }
+    return true;
+  }
+
+  // Could the second half of an update be committed if the first were? For a store-conditional: if it were to succeed.
+  bool is_ready(const ThreadState<W>& thread, const Event<W>& write) const {
+    if (order_.in_order) return true;
+    const auto decided = [&](const Sources<W>& sources) { return machine_.are_decided(sources, write.partner); };
+    if (!decided(write.address_sources) || !decided(write.control) || !decided(write.data_sources)) return false;
+    const Address address = machine_.value(write.address_node).value_or(0);
+    for (EventId id : thread.events) {
+      const Event<W>& earlier = machine_.event(id);
+      if (earlier.index == write.index) return true;
+      if (earlier.kind == EventKind::fence || earlier.kind == EventKind::choice || id == write.partner) continue;
+      if (!decided(earlier.address_sources)) return false;
+      if (earlier.state != EventState::pending) continue;
+      if (write.ordered_after.test(id)) return false;
+      const Address other = machine_.value(earlier.address_node).value_or(0);
+      if (address < other + earlier.size && other < address + write.size && is_kept(earlier, write)) return false;
+    }
+    return true;
+  }
+
+  // What commit-before puts before the event, in run indices. `source` is the write that a read takes its value from.
+  Bits past_of(const std::vector<RunItem<W>>& run, EventId id, EventId source) const {
+    Bits past;
+    const Event<W>& e = machine_.event(id);
+    const auto include_item = [&](std::uint32_t run_index) {
+      past |= run[run_index].past;
+      past.set(run_index);
+    };
+    const auto include = [&](EventId other) {
+      const Event<W>& o = machine_.event(other);
+      if (o.kind == EventKind::fence || o.state == EventState::pending) return;
+      if (o.state != EventState::absent) include_item(o.run_index);
+      // A store-conditional that fails is decided by the choice that says so.
+      else if (o.chosen_by != no_event) include_item(machine_.event(o.chosen_by).run_index);
+    };
+    const auto include_sources = [&](const Sources<W>& sources) {
+      if (sources.empty()) return;
+      const Sources<W> exact = machine_.resolved(sources);
+      (exact.direct | exact.picked).for_each([&](std::size_t s) { include(static_cast<EventId>(s)); });
+    };
+    const bool forwards = source != no_event && may_forward(e, machine_.event(source));
+    if (source != no_event && !forwards) include(source);
+    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(e.thread)].events;
+    if (order_.in_order) {
+      for (EventId other : events) {
+        if (machine_.event(other).index >= e.index) break;
+        include(other);
+      }
+      return past;
+    }
+    if (e.chosen_by != no_event) include(e.chosen_by);
+    include_sources(e.address_sources);
+    include_sources(e.control);
+    if (e.kind == EventKind::choice) {
+      if (const Event<W>* const conditional = conditional_of(e)) {
+        include_sources(conditional->address_sources);
+        include_sources(machine_.event(conditional->partner).address_sources);
+      }
+      return past;
+    }
+    if (e.kind == EventKind::write || e.failed_class != e.event_class) include_sources(e.data_sources);
+    if (forwards) include_sources(machine_.event(source).data_sources);
+    for (EventId other : events) {
+      const Event<W>& earlier = machine_.event(other);
+      if (earlier.index >= e.index) break;
+      if (earlier.kind == EventKind::fence || earlier.kind == EventKind::choice) continue;
+      include_sources(earlier.address_sources);
+      const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
+      if (kept || e.ordered_after.test(other)) include(other);
+    }
+    return past;
+  }
+
+  // May the read take this value before the write is committed?
+  bool may_forward(const Event<W>& read, const Event<W>& write) const {
+    return order_.forwarding && read.role == Role::plain && write.role == Role::plain && read.thread == write.thread;
+  }
+
+  static bool same_place(const Event<W>& left, const Event<W>& right) {
+    return left.address < right.address + right.size && right.address < left.address + left.size;
+  }
+
+ private:
+  bool sources_decided(const Event<W>& e) const {
+    if (e.chosen_by != no_event && machine_.event(e.chosen_by).state == EventState::pending) return false;
+    if (!machine_.are_decided(e.address_sources) || !machine_.are_decided(e.control)) return false;
+    if (e.kind == EventKind::write) return machine_.are_decided(e.data_sources);
+    // The class of the read half depends on whether it succeeds.
+    return !e.is_compare || e.failed_class == e.event_class || machine_.are_decided(e.data_sources);
+  }
+
+  // Whether a store-conditional succeeds is asked when it is known where it goes and where its load went: elsewhere it
+  // cannot succeed.
+  bool is_decidable(const Event<W>& choice) const {
+    const Event<W>* const conditional = conditional_of(choice);
+    return conditional == nullptr || (machine_.are_decided(conditional->address_sources) &&
+                                      machine_.are_decided(machine_.event(conditional->partner).address_sources));
+  }
+
+  // The write that a choice decides on comes right behind it.
+  const Event<W>* conditional_of(const Event<W>& choice) const {
+    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(choice.thread)].events;
+    const auto next = static_cast<std::size_t>(choice.index) + 1;
+    if (next >= events.size() || machine_.event(events[next]).role != Role::conditional_store) return nullptr;
+    return &machine_.event(events[next]);
+  }
+
+  bool is_kept(const Event<W>& earlier, const Event<W>& later) const {
+    if (later.kind == EventKind::write)
+      return order_.same_location_writes || later.role != Role::plain || earlier.role != Role::plain;
+    return order_.same_location_reads || earlier.kind == EventKind::write;
+  }
+
+  const CommitOrder& order_;
+  Machine<W>& machine_;
+};
+
+}  // namespace dekker::rsmc

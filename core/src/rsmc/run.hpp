@@ -1,0 +1,502 @@
+// The execution so far: what is committed, with what parameters; every commit can be taken back.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "rsmc/commit_before.hpp"
+#include "rsmc/matrix.hpp"
+
+namespace dekker::rsmc {
+
+// The writes to one location in coherence order. The initial write comes first and is no event of the machine.
+template <std::size_t W>
+struct Location {
+  Address address;
+  std::uint8_t size;
+  bool is_outside;  // of every object
+  Value initial_value;
+  std::uint32_t initial_index;  // in the matrix
+  FixedBits<W> initial_readers;
+  std::vector<EventId> order;
+  FixedBits<W> members;  // matrix indices of all accesses
+
+  // The initial write has position 0.
+  std::size_t position_of(EventId write) const {
+    return static_cast<std::size_t>(std::ranges::find(order, write) - order.begin()) + 1;
+  }
+};
+
+template <std::size_t W>
+class Run {
+ public:
+  using Bits = FixedBits<W>;
+
+  struct Mark {
+    typename Machine<W>::Mark machine;
+    std::size_t items, matrix, locations, trail;
+  };
+
+  Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits)
+      : program_(program), order_(order), matrix_(program, model), machine_(program, order, limits),
+        commit_before_(order_, machine_) {
+    take_local_events();
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const Machine<W>& machine() const { return machine_; }
+  const Event<W>& event(EventId id) const { return machine_.event(id); }
+  const std::vector<RunItem<W>>& items() const { return items_; }
+  const std::vector<Location<W>>& locations() const { return locations_; }
+  const Location<W>& location(std::uint32_t place) const { return locations_[place]; }
+  const std::vector<EventId>& events_of(std::int32_t thread) const { return machine_.threads()[at(thread)].events; }
+  bool is_abandoned() const { return n_failed_ != 0; }
+  Word raised_flags() { return matrix_.raised_flags(); }
+  std::uint64_t n_commits() const { return n_commits_; }
+  std::uint64_t n_checks() const { return n_checks_; }
+
+  Bits past_of(EventId id, EventId source) const { return commit_before_.past_of(items_, id, source); }
+
+  Key key_of(EventId id) const { return {machine_.event(id).thread, machine_.event(id).index}; }
+
+  EventId event_at(Key key) const {
+    const std::vector<EventId>& events = events_of(key.thread);
+    if (at(key.index) >= events.size()) throw std::logic_error("a continuation refers to an event that is not fetched");
+    return events[at(key.index)];
+  }
+
+  // Checks left out until further notice, as a mask.
+  void skip_checks(Word skipped) { skipped_checks_ = skipped; }
+
+  // ---- Picking ----------------------------------------------------------------------------------------------------
+
+  // What to commit next. Stores first: fewer races are then found late. What would part the halves of an update comes last,
+  // because what could come between them makes the update fail: reads whose write is not ready, and the choice whether a
+  // store-conditional succeeds before its load is committed.
+  EventId pick() {
+    EventId read = no_event, parting = no_event;
+    for (const ThreadState<W>& thread : machine_.threads()) {
+      for (EventId id : thread.events) {
+        Event<W>& e = machine_.event(id);
+        if (e.state != EventState::pending || is_absent(id)) continue;
+        if (commit_before_.is_enabled(thread, e)) {
+          if (parts_update(id)) {
+            if (parting == no_event) parting = id;
+          } else if (e.kind != EventKind::read) {
+            return id;
+          } else if (read == no_event) {
+            read = id;
+          }
+        }
+        if (order_.in_order) break;
+      }
+    }
+    return read != no_event ? read : parting;
+  }
+
+  // ---- Committing -------------------------------------------------------------------------------------------------
+
+  // Each returns whether the model allows it; if not, the run must be taken back to where it was.
+
+  // Source 0 is the initial write, the others follow in coherence order. `fails`: a weak compare-exchange that fails
+  // although it finds what it expects.
+  bool commit_read(EventId id, std::uint32_t place, std::size_t source, bool fails) {
+    enter_shadows(id);
+    Location<W>& location = locations_[place];
+    Event<W>& e = machine_.event(id);
+    e.read_from = source == 0 ? no_event : location.order[source - 1];
+    e.value = source == 0 ? location.initial_value : machine_.event(e.read_from).value;
+    bool failed = fails;
+    if (e.is_compare) {
+      const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);
+      if (fails && !succeeds.value_or(false)) return false;
+      failed = fails || !succeeds.value_or(true);
+    }
+    enter_items(id, fails ? ItemKind::failed_read : ItemKind::read, e.read_from);
+    enter_matrix(id, failed ? e.failed_class : e.event_class, place);
+    const std::uint32_t m = e.matrix_index;
+    matrix_.insert_reads_from(source == 0 ? location.initial_index : machine_.event(e.read_from).matrix_index, m);
+    Bits later;
+    for (std::size_t i = source; i < location.order.size(); ++i) later.set(machine_.event(location.order[i]).matrix_index);
+    matrix_.insert_overwritten_by(later);
+    (source == 0 ? location.initial_readers : machine_.event(e.read_from).readers).set(m);
+    trail_.push_back({Change::read, id, place});
+    if (!decide()) return false;
+    if (e.is_compare && failed) mark_absent(e.partner);
+    proceed(e.thread);
+    return true;
+  }
+
+  // The write it reads from is not committed yet; its value is known.
+  bool commit_forward(EventId id, EventId source) {
+    const std::uint32_t place = location_of(id);
+    enter_shadows(id);
+    Event<W>& e = machine_.event(id);
+    Event<W>& write = machine_.event(source);
+    e.read_from = source;
+    write.value = *machine_.value(write.value_node) & low_bits(8u * write.size);
+    e.value = write.value;
+    if (write.shadow_index == none) enter_shadow(source);
+    enter_items(id, ItemKind::read, source);
+    enter_matrix(id, e.event_class, place);
+    write.readers.set(e.matrix_index);
+    trail_.push_back({Change::read, id, place});
+    if (!decide()) return false;
+    proceed(e.thread);
+    return true;
+  }
+
+  bool commit_write(EventId id, std::uint32_t place, std::size_t position) {
+    Event<W>& e = machine_.event(id);
+    if (e.role == Role::conditional_store && !can_succeed(e)) return false;
+    enter_shadows(id);
+    Location<W>& location = locations_[place];
+    e.address = location.address;
+    e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
+    enter_items(id, ItemKind::write, no_event);
+    enter_matrix(id, e.event_class, place);
+    Bits before, after, readers = location.initial_readers;
+    before.set(location.initial_index);
+    for (std::size_t i = 0; i < location.order.size(); ++i) {
+      const Event<W>& other = machine_.event(location.order[i]);
+      (i < position ? before : after).set(other.matrix_index);
+      if (i < position) readers |= other.readers;
+    }
+    matrix_.insert_coherence(before, after);
+    matrix_.insert_overwrites_for(readers);
+    if (e.role == Role::conditional_store || e.role == Role::update_write)
+      matrix_.insert_update(e.role, machine_.event(e.partner).matrix_index, e.matrix_index);
+    matrix_.insert_readers(e.readers);
+    location.order.insert(location.order.begin() + static_cast<std::ptrdiff_t>(position), id);
+    trail_.push_back({Change::write, id, place});
+    if (!decide()) return false;
+    proceed(e.thread);
+    return true;
+  }
+
+  // A write that has no place: the run goes on only to find races, and does not count.
+  void commit_failure(EventId id) {
+    Event<W>& e = machine_.event(id);
+    enter_items(id, ItemKind::failed_write, no_event);
+    e.state = EventState::failed;
+    ++n_failed_;
+    trail_.push_back({Change::decided, id, 0});
+    proceed(e.thread);
+  }
+
+  void commit_choice(EventId id, Value chosen) {
+    Event<W>& e = machine_.event(id);
+    e.value = chosen;
+    enter_items(id, ItemKind::choice, no_event);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    const EventId conditional = conditional_of(id);
+    if (conditional != no_event) is_absent(conditional);
+    proceed(machine_.event(id).thread);
+  }
+
+  // Returns false if the model does not allow it, as above.
+  bool replay(const TemplateItem& item) {
+    const EventId id = event_at(item.event);
+    switch (item.kind) {
+      case ItemKind::choice: commit_choice(id, item.chosen); return true;
+      case ItemKind::failed_write: commit_failure(id); return true;
+      case ItemKind::write: {
+        const std::uint32_t place = location_of(id);
+        return commit_write(id, place, position_after(place, item.parameter));
+      }
+      case ItemKind::read:
+      case ItemKind::failed_read: {
+        if (item.parameter.thread == item.event.thread) {
+          const EventId source = event_at(item.parameter);
+          if (machine_.event(source).state == EventState::pending) return commit_forward(id, source);
+        }
+        const std::uint32_t place = location_of(id);
+        return commit_read(id, place, position_after(place, item.parameter), item.kind == ItemKind::failed_read);
+      }
+    }
+    return false;
+  }
+
+  // The place right behind the given write: where a write goes, and as a source the number of that write.
+  std::size_t position_after(std::uint32_t place, Key write) const {
+    if (write.thread == none) return 0;
+    const std::vector<EventId>& order = locations_[place].order;
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (key_of(order[i]) == write) return i + 1;
+    throw std::logic_error("a continuation refers to a write that is not there");
+  }
+
+  // ---- Updates ----------------------------------------------------------------------------------------------------
+
+  // The store-conditional that a choice decides on comes right behind it.
+  EventId conditional_of(EventId choice) const {
+    const std::vector<EventId>& events = events_of(machine_.event(choice).thread);
+    const std::size_t next = at(machine_.event(choice).index) + 1;
+    const bool found = next < events.size() && machine_.event(events[next]).chosen_by == choice;
+    return found ? events[next] : no_event;
+  }
+
+  bool can_succeed(const Event<W>& conditional) const {
+    return machine_.value(machine_.event(conditional.partner).address_node) == machine_.value(conditional.address_node);
+  }
+
+  // The write that forms one step with the read just committed: nothing that the write waits for need come between.
+  EventId write_at_once(EventId read) const {
+    const EventId write = second_half(read);
+    if (write == no_event || machine_.event(write).state != EventState::pending) return no_event;
+    if (order_.in_order) return write;
+    const Event<W>& e = machine_.event(write);
+    if (!commit_before_.is_ready(machine_.threads()[at(e.thread)], e)) return no_event;
+    Bits past = past_of(write, no_event);
+    past.clear(machine_.event(read).run_index);
+    return past.is_subset_of(items_[machine_.event(read).run_index].past) ? write : no_event;
+  }
+
+  // ---- Locations --------------------------------------------------------------------------------------------------
+
+  std::uint32_t find_location(Address address) const {
+    for (std::size_t i = 0; i < locations_.size(); ++i)
+      if (locations_[i].address == address) return static_cast<std::uint32_t>(i);
+    return std::numeric_limits<std::uint32_t>::max();
+  }
+
+  // The location of an access, with its initial write if this is the first.
+  std::uint32_t location_of(EventId id) {
+    Event<W>& e = machine_.event(id);
+    machine_.resolve_address(e);
+    for (std::size_t i = 0; i < locations_.size(); ++i) {
+      const Location<W>& location = locations_[i];
+      if (location.address == e.address && location.size == e.size) return static_cast<std::uint32_t>(i);
+      if (location.address < e.address + e.size && e.address < location.address + location.size)
+        throw MixedSizes{e.thread, e.pc};
+    }
+    Location<W> made{e.address, e.size, is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}};
+    made.members.set(made.initial_index);
+    locations_.push_back(std::move(made));
+    settle();
+    return static_cast<std::uint32_t>(locations_.size() - 1);
+  }
+
+  Value initial_value(Address address, std::uint8_t size) const {
+    Value result = 0;
+    for (unsigned i = 0; i < size; ++i) {
+      const auto found = program_.initial_bytes.find(address + i);
+      if (found != program_.initial_bytes.end()) result |= Value{found->second} << (8 * i);
+    }
+    return result;
+  }
+
+  // Coherence within the thread: not before its own earlier writes, nor before what its earlier reads saw.
+  std::size_t lowest_position(EventId id, std::uint32_t place) const { return lowest(id, place, true); }
+  std::size_t lowest_source(EventId id, std::uint32_t place) const { return lowest(id, place, order_.same_location_reads); }
+
+  // ---- Taking back ------------------------------------------------------------------------------------------------
+
+  Mark mark() const { return {machine_.mark(), items_.size(), matrix_.size(), locations_.size(), trail_.size()}; }
+
+  void undo(const Mark& mark) {
+    while (trail_.size() > mark.trail) {
+      take_back(trail_.back());
+      trail_.pop_back();
+    }
+    items_.resize(mark.items);
+    locations_.resize(mark.locations);
+    matrix_.pop_to(mark.matrix);
+    machine_.undo(mark.machine);
+  }
+
+ private:
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided };
+
+  struct TrailEntry {
+    Change change;
+    EventId event;
+    std::uint32_t location;
+  };
+
+  static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+
+  // The write of a compare-exchange that turns out not to find what it expected, or of a store-conditional that fails.
+  bool is_absent(EventId id) {
+    Event<W>& e = machine_.event(id);
+    if (e.role == Role::conditional_store) {
+      const Event<W>& choice = machine_.event(e.chosen_by);
+      if (choice.state != EventState::committed || choice.value == 0) return false;
+      mark_absent(id);
+      return true;
+    }
+    if (e.role != Role::update_write || !e.is_compare) return false;
+    const Event<W>& read = machine_.event(e.partner);
+    if (read.state != EventState::committed || machine_.compare_succeeds(read, read.value).value_or(true)) return false;
+    mark_absent(id);
+    return true;
+  }
+
+  void mark_absent(EventId id) {
+    machine_.resolve_address(machine_.event(id));
+    machine_.event(id).state = EventState::absent;
+    trail_.push_back({Change::decided, id, 0});
+  }
+
+  bool parts_update(EventId id) const {
+    const Event<W>& e = machine_.event(id);
+    if (order_.in_order) return false;
+    if (e.role == Role::update_read)
+      return !commit_before_.is_ready(machine_.threads()[at(e.thread)], machine_.event(e.partner));
+    if (e.kind != EventKind::choice) return false;
+    const EventId conditional = conditional_of(id);
+    return conditional != no_event && machine_.event(machine_.event(conditional).partner).state == EventState::pending;
+  }
+
+  // The second half of an update: fetched with its read, or the store-conditional that follows it with no access between.
+  EventId second_half(EventId read) const {
+    const Event<W>& e = machine_.event(read);
+    if (e.role == Role::update_read) return e.partner;
+    if (e.role != Role::linked_load) return no_event;
+    const std::vector<EventId>& events = events_of(e.thread);
+    for (std::size_t i = at(e.index) + 1; i + 1 < events.size(); ++i) {
+      const Event<W>& next = machine_.event(events[i]);
+      if (next.kind == EventKind::fence) continue;
+      const Event<W>& conditional = machine_.event(events[i + 1]);
+      const bool found = next.kind == EventKind::choice && next.state == EventState::pending &&
+                         conditional.chosen_by == events[i] && conditional.partner == read;
+      return found ? events[i + 1] : no_event;
+    }
+    return no_event;
+  }
+
+  void enter_items(EventId id, ItemKind kind, EventId source) {
+    if (items_.size() >= Bits::capacity) throw CapacityNeeded{};
+    const Bits past = past_of(id, source);
+    machine_.event(id).run_index = static_cast<std::uint32_t>(items_.size());
+    items_.push_back({id, kind, past});
+    ++n_commits_;
+  }
+
+  void enter_matrix(EventId id, std::int32_t event_class, std::optional<std::uint32_t> place) {
+    Event<W>& e = machine_.event(id);
+    e.matrix_index = matrix_.push_event(machine_, e, event_class, place ? &locations_[*place].members : nullptr);
+    e.state = EventState::committed;
+    trail_.push_back({Change::entered_matrix, id, place.value_or(0)});
+  }
+
+  void enter_shadow(EventId id) {
+    const std::uint32_t place = location_of(id);
+    Event<W>& e = machine_.event(id);
+    e.shadow_index = static_cast<std::int32_t>(matrix_.push_event(machine_, e, e.event_class, &locations_[place].members));
+    trail_.push_back({Change::shadow, id, place});
+  }
+
+  // An earlier access that is still pending orders what its address depends on before everything later (addr;po).
+  void enter_shadows(EventId later) {
+    if (order_.in_order) return;
+    const Event<W>& e = machine_.event(later);
+    for (std::size_t i = 0; i < at(e.index); ++i) {
+      const EventId id = events_of(e.thread)[i];
+      const Event<W>& earlier = machine_.event(id);
+      if (earlier.state != EventState::pending || earlier.shadow_index != none || earlier.address_sources.empty()) continue;
+      if (is_certain(earlier)) enter_shadow(id);
+    }
+  }
+
+  // Will it be committed for sure, and with its class?
+  static bool is_certain(const Event<W>& e) {
+    switch (e.role) {
+      case Role::plain:
+      case Role::linked_load: return e.kind == EventKind::read || e.kind == EventKind::write;
+      case Role::update_read: return !e.is_compare;
+      default: return false;
+    }
+  }
+
+  bool decide() {
+    ++n_checks_;
+    return matrix_.is_allowed(skipped_checks_);
+  }
+
+  void proceed(std::int32_t thread) {
+    machine_.advance(thread);
+    take_local_events();
+  }
+
+  void take_local_events() {
+    if (machine_.local_events().empty()) return;
+    for (EventId id : machine_.local_events()) enter_matrix(id, machine_.event(id).event_class, std::nullopt);
+    machine_.local_events().clear();
+    settle();
+  }
+
+  // An initial write, or a fence behind everything committed, is always allowed; deciding it now keeps the model at a
+  // decided state whenever a mark is taken.
+  void settle() {
+    if (!matrix_.is_allowed(skipped_checks_)) throw std::logic_error("the model forbids a fence or an initial write");
+  }
+
+  bool is_outside(const Event<W>& e) const {
+    return std::ranges::none_of(program_.objects, [&](const ObjectRange& object) {
+      return e.address >= object.start && e.address - object.start + e.size <= object.size;
+    });
+  }
+
+  std::size_t lowest(EventId id, std::uint32_t place, bool reads_count) const {
+    const Location<W>& location = locations_[place];
+    const Event<W>& e = machine_.event(id);
+    std::size_t floor = 0;
+    for (EventId other : events_of(e.thread)) {
+      const Event<W>& o = machine_.event(other);
+      if (o.index >= e.index) break;
+      if (o.state != EventState::committed || o.kind == EventKind::fence || o.address != e.address) continue;
+      if (o.kind == EventKind::write) floor = std::max(floor, location.position_of(other));
+      const bool has_source = o.kind == EventKind::read && o.read_from != no_event;
+      // A write whose value was forwarded may still be pending.
+      if (has_source && reads_count && machine_.event(o.read_from).state == EventState::committed)
+        floor = std::max(floor, location.position_of(o.read_from));
+    }
+    return floor;
+  }
+
+  void take_back(const TrailEntry& entry) {
+    Event<W>& e = machine_.event(entry.event);
+    switch (entry.change) {
+      case Change::entered_matrix:
+        matrix_.forget(e.thread, e.matrix_index);
+        if (e.kind != EventKind::fence) {
+          locations_[entry.location].members.clear(e.matrix_index);
+          e.state = EventState::pending;
+        }
+        e.matrix_index = not_in_matrix;
+        break;
+      case Change::shadow:
+        matrix_.forget(e.thread, at(e.shadow_index));
+        locations_[entry.location].members.clear(at(e.shadow_index));
+        e.shadow_index = none;
+        break;
+      case Change::read:
+        (e.read_from == no_event ? locations_[entry.location].initial_readers : machine_.event(e.read_from).readers)
+            .clear(e.matrix_index);
+        break;
+      case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
+      case Change::decided:
+        n_failed_ -= e.state == EventState::failed;
+        e.state = EventState::pending;
+        break;
+    }
+  }
+
+  const Program& program_;
+  const CommitOrder& order_;
+  Matrix<W> matrix_;
+  Machine<W> machine_;
+  CommitBefore<W> commit_before_;
+  std::vector<RunItem<W>> items_;
+  std::vector<Location<W>> locations_;
+  std::vector<TrailEntry> trail_;
+  std::uint64_t n_failed_ = 0;
+  std::uint64_t n_commits_ = 0;
+  std::uint64_t n_checks_ = 0;
+  Word skipped_checks_ = 0;
+};
+
+}  // namespace dekker::rsmc

@@ -1,0 +1,52 @@
+"""`dekker replay`: is this witness true?"""
+
+from __future__ import annotations
+
+import click
+
+from dekker.cli.main import STATUS_HOLDS, STATUS_VIOLATED
+from dekker.cli.witness_files import terminal_width
+from dekker.models import load_model
+from dekker.replay import check_witness
+from dekker.report.execution_text import execution_text, heading
+from dekker.report.explanation import reasons_text
+from dekker.run.batch import read_text
+from dekker.run.fit import require_fit
+from dekker.run.witnesses import reasons_against, witnessed_model, witnessed_program
+from dekker.witness import from_json
+
+
+@click.command(name="replay")
+@click.argument("path", metavar="WITNESS.json")
+@click.option("--model", "-m", help="Judge the execution by this model (a name or a .cat file) instead of its own.")
+@click.option("--quiet", "-q", is_flag=True, help="Only say whether it holds.")
+def command(path: str, model: str | None, quiet: bool) -> int:
+    """Check a witness from scratch, and show its execution.
+
+    The program in the witness is read again and run with the values that its reads are said to return; addresses,
+    values, dependencies, final values and the axioms of the model are worked out anew, without any engine.
+
+    Status 0: it holds. 1: it does not, or the model given by --model forbids the execution. 2: it is no witness.
+    """
+    witness = from_json(read_text(path), path)
+    program = witnessed_program(witness)
+    own = witnessed_model(witness)
+    problems = check_witness(witness, program, own)
+    width = terminal_width()
+    if problems:
+        print(f"{path} does not hold:")
+        print("\n".join(f"- {problem}" for problem in problems))
+        return STATUS_VIOLATED
+    if not quiet:
+        print(f"{heading(witness)}\n\n{execution_text(witness, width)}")
+    if model is None:
+        print(f"{path} holds: {own.name} allows this execution")
+        return STATUS_HOLDS
+    other = load_model(model)
+    require_fit(program, other)
+    reasons = reasons_against(other, program, witness)
+    if not reasons:
+        print(f"{other.name} allows this execution, too" if other.name != own.name else f"{own.name} allows it")
+        return STATUS_HOLDS
+    print(f"{other.name} forbids this execution\n{reasons_text(reasons, witness, width)}", end="")
+    return STATUS_VIOLATED

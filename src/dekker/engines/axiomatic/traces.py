@@ -1,0 +1,42 @@
+"""Candidates in the form in which all engines deliver executions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dekker.engines.axiomatic.candidates import Structure
+from dekker.execution import FROM_INITIAL, Event, Relation, Trace, TraceEvent, pairs
+
+
+def trace(structure: Structure, co: Relation) -> Trace:
+    source_of = {read: write for write, read in pairs(structure.rf)}
+    rank_of = Counter(write for _, write in pairs(co))
+    steps = list(_steps(structure))
+    position_of = {number: position for position, (number, _) in enumerate(steps) if number >= 0}
+    found = []
+    for number, step in steps:
+        link = rank_of[number] if step.kind == "W" else 0
+        if step.kind == "R":
+            link = position_of.get(source_of[number], FROM_INITIAL)
+        found.append(step._replace(link=link))
+    return tuple(found)
+
+
+def _steps(structure: Structure) -> Iterator[tuple[int, TraceEvent]]:
+    """What happens, with the numbers of events; choices have none (-1)."""
+    number = sum(event.initial for event in structure.events)
+    for thread, path in enumerate(structure.paths):
+        choices = list(path.choices)
+        for index in range(len(path.events) + 1):
+            while choices and choices[0].position == index:
+                chosen = choices.pop(0)
+                yield -1, TraceEvent(thread, chosen.instruction, "C", value=chosen.value)
+            if index < len(path.events):
+                event = structure.events[number]
+                yield number, _access(event, path.events[index].instruction)
+                number += 1
+
+
+def _access(event: Event, instruction: int) -> TraceEvent:
+    return TraceEvent(event.thread, instruction, event.kind, event.address, event.size, event.value)

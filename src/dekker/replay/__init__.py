@@ -1,0 +1,13 @@
+"""An independent judge of executions: it shares no code with the engines that find them.
+
+`replay` runs every thread concretely with the values that a trace says its reads return, and derives all base
+relations by following values through registers; `judge` evaluates a model on what comes out; `check_witness` does both
+for a witness and compares everything that it says.
+"""
+
+from dekker.replay.check import check_witness
+from dekker.replay.judge import Judgement, judge
+from dekker.replay.rebuild import Mismatch, Replayed, replay
+from dekker.replay.record import Origin, make_witness
+
+__all__ = ["Judgement", "Mismatch", "Origin", "Replayed", "check_witness", "judge", "make_witness", "replay"]

@@ -1,0 +1,180 @@
+"""Witnesses of results, explanations of outcomes that are forbidden, and what a witness was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dekker.cat import Model, compile_model
+from dekker.cat.reasons import Reason, explain
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.axiomatic.rejected import rejected
+from dekker.errors import DekkerError, InputError
+from dekker.execution import Trace
+from dekker.frontends import EXTENSIONS, parse_program
+from dekker.ir.conditions import formula_holds
+from dekker.ir.layout import layout
+from dekker.ir.notation import formula_text
+from dekker.ir.program import Program
+from dekker.ir.property import Formula, Not, Quantifier, Truth
+from dekker.ir.text import parse_program as parse_representation
+from dekker.ir.validate import validate
+from dekker.models import FOLDER, load_model, model_names
+from dekker.replay import Mismatch, Origin, check_witness, judge, make_witness, replay
+from dekker.report.explanation import Explanation
+from dekker.result import Result
+from dekker.source import Source
+from dekker.task import Task
+from dekker.witness import ModelText, ProgramText, Witness
+
+REPRESENTATION = "ir"
+DEFAULT_FRONT_END = "litmus"
+DEFAULT_EXPLAIN_S = 30.0
+
+
+# --- from results to witnesses
+
+
+def deciding_witness(task: Task, engine: str, result: Result) -> Witness | None:
+    """An execution that shows why the verdict is what it is: a runtime violation; else one that satisfies the formula
+    of `exists` and `~exists`, or violates that of `forall`; else one that raises a flag; else, for `forall`, any."""
+    found = _deciding_trace(task, result)
+    if found is None and _lacks_examples(result):
+        engine, result = axiomatic.NAME, axiomatic.run(replace(task, examples=True))
+        found = _deciding_trace(task, result)
+    return None if found is None else _checked_witness(task, engine, found)
+
+
+def _lacks_examples(result: Result) -> bool:
+    """Not every engine gives examples for everything that it finds."""
+    examples = result.examples
+    return bool(result.states and not examples.states) or bool(result.violations and not examples.violations)
+
+
+def _deciding_trace(task: Task, result: Result) -> Trace | None:
+    return next(_deciding_traces(task.program, result), None)
+
+
+def _deciding_traces(program: Program, result: Result) -> Iterator[Trace]:
+    examples, places = result.examples, layout(program)
+    yield from examples.violations.values()
+    wanted = asked_formula(program)
+    for trace in examples.states.values():
+        if formula_holds(wanted, replay(program, trace).values, places):
+            yield trace
+    yield from examples.flags.values()
+    condition = program.property.condition
+    if condition is not None and condition.quantifier is Quantifier.FORALL:
+        yield from examples.states.values()
+
+
+def asked_formula(program: Program) -> Formula:
+    """What the condition asks about: the formula of `exists` and `~exists`, the opposite of that of `forall`."""
+    condition = program.property.condition
+    if condition is None:
+        return Truth(True)
+    return Not(condition.formula) if condition.quantifier is Quantifier.FORALL else condition.formula
+
+
+def asked_executions(program: Program, result: Result) -> int:
+    """How many executions satisfy what the condition asks about."""
+    condition = program.property.condition
+    violating = condition is not None and condition.quantifier is Quantifier.FORALL
+    return result.violating if violating else result.satisfying
+
+
+def _checked_witness(task: Task, engine: str, trace: Trace) -> Witness:
+    """An engine that delivers what does not replay is wrong, and nobody should see its witness."""
+    try:
+        witness = _witness(task, engine, trace)
+        problems = check_witness(witness, task.program, task.model)
+    except Mismatch as mismatch:
+        problems = [str(mismatch)]
+    if problems:
+        raise DekkerError(
+            f"an execution that the engine {engine} found in '{task.program.name}' does not replay: {problems[0]}",
+            hint="this is a defect of Dekker: do not trust the answer",
+        )
+    return witness
+
+
+def _witness(task: Task, engine: str, trace: Trace) -> Witness:
+    origin = Origin(program_text(task.program), engine)
+    return make_witness(origin, task.program, task.model, trace, replay(task.program, trace))
+
+
+def program_text(program: Program) -> ProgramText:
+    source = program.source
+    if source is None:
+        raise InputError(f"there is no source text of '{program.name}' to put into a witness")
+    return ProgramText(front_end_of(source.name), source.name, source.text)
+
+
+def front_end_of(file: str) -> str:
+    known = (extension for extension in (*EXTENSIONS, f".{REPRESENTATION}") if file.endswith(extension))
+    return next(known, f".{DEFAULT_FRONT_END}").removeprefix(".")
+
+
+# --- forbidden outcomes
+
+
+def explanation(task: Task) -> Explanation:
+    """Which axioms rule out what the condition asks about."""
+    program, model = task.program, task.model
+    formula = asked_formula(program)
+    if task.limits.timeout_s is None:
+        task = replace(task, limits=replace(task.limits, timeout_s=DEFAULT_EXPLAIN_S))
+    found = rejected(task, formula)
+    closest: Witness | None = None
+    reasons: tuple[Reason, ...] = ()
+    if found.closest is not None:
+        closest = _witness(task, axiomatic.NAME, found.closest)
+        reasons = reasons_against(model, program, closest)
+    return Explanation(
+        model=model.name,
+        formula=f"({formula_text(formula)})",
+        candidates=found.candidates,
+        excluded=tuple(found.excluded.items()),
+        closest=closest,
+        reasons=reasons,
+        self_justifying=found.self_justifying,
+        stopped_by=found.stopped_by,
+    )
+
+
+def reasons_against(model: Model, program: Program, witness: Witness) -> tuple[Reason, ...]:
+    """Why the model forbids the execution of a witness; nothing if it allows it."""
+    execution = replay(program, witness.trace()).execution
+    return tuple(explain(model, execution, judge(model, execution).broken))
+
+
+# --- from witnesses back to what they were made from
+
+
+def witnessed_program(witness: Witness) -> Program:
+    """The program of a witness, read again."""
+    text = witness.program
+    source = Source(text.file, text.text)
+    if text.front_end != front_end_of(text.file):
+        known = ", ".join((*(extension.removeprefix(".") for extension in EXTENSIONS), REPRESENTATION))
+        raise InputError(
+            f"the witness says that {text.file!r} is for the front end {text.front_end!r}, which does not fit",
+            hint=f"front ends are {known}; the file's extension says which",
+        )
+    program = parse_representation(source) if text.front_end == REPRESENTATION else parse_program(source)
+    validate(program)
+    return program
+
+
+def witnessed_model(witness: Witness) -> Model:
+    """The model of a witness: built in, or compiled from the texts that the witness brings along."""
+    return load_model_text(witness.model)
+
+
+def load_model_text(model: ModelText) -> Model:
+    if model.text is None:
+        if model.name not in model_names():
+            raise InputError(f"the witness names the model {model.name!r}, which does not ship, and has no text of it")
+        return load_model(model.name)
+    embedded = {(item.by, item.path): Source(item.file, item.text) for item in model.includes}
+    return compile_model(Source(model.file, model.text), model.name, (FOLDER,), embedded)
