@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from benchmarks.languages import LANGUAGES_OF_MODELS
-from benchmarks.publish import publish
+from benchmarks.publish import publish, require_place
 from benchmarks.row import Options, Row, run_case
 from benchmarks.sets import FAMILIES, SETS, find_cases
 from benchmarks.sets.case import Case
@@ -29,7 +29,7 @@ Sets take sizes: sb-ring=8, sb-ring=4,6,8, sb-ring=4..12.
 \b
 Exit status:
   0  every row was measured, and every count that is known was right
-  1  a number of traces is wrong
+  1  a number of traces is wrong, or memory grows with it
   2  the call is at fault
   3  some row has no complete result
 """
@@ -54,7 +54,7 @@ class Outputs:
 @click.option("--corpus", envvar="DEKKER_CORPUS", type=click.Path(path_type=Path), help="Folder of litmus tests.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows as JSON.")
 @click.option("--into", "document", type=click.Path(path_type=Path), help="Replace the results in a document.")
-def command(
+def command(  # noqa: PLR0913 — one argument per option
     sets: tuple[str, ...],
     list_sets: bool,
     engine: str,
@@ -66,8 +66,8 @@ def command(
     json_file: Path | None,
     document: Path | None,
 ) -> int:
-    """Run the SETs with an engine, each row in a process of its own, and beside it any of herd7, nidhugg, genmc and cbmc
-    that is on PATH."""
+    """Run the SETs with an engine, each row in a process of its own, and beside it those of herd7, nidhugg, genmc and
+    cbmc that are on PATH."""
     if list_sets:
         print(list_text())
         return STATUS_FINE
@@ -118,6 +118,7 @@ def _require_known_models(models: Sequence[str]) -> None:
 
 
 def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
+    _require_writable(outputs)
     text = [heading()]
     print(text[0], flush=True)
     rows: list[Row] = []
@@ -125,7 +126,7 @@ def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
         rows.append(run_case(case, options))
         text.append(row_text(rows[-1]))
         print(text[-1], flush=True)
-    ending = ["", LEGEND, *conclusions(rows)]
+    ending = ["", LEGEND, *(conclusion.text for conclusion in conclusions(rows))]
     if missing := missing_tools(rows):
         ending.append(f"not on PATH, so not compared: {', '.join(missing)}")
     print("\n".join(ending))
@@ -136,12 +137,21 @@ def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
     return _status(rows)
 
 
+def _require_writable(outputs: Outputs) -> None:
+    """Better before a long run than after it."""
+    if outputs.json_file is not None:
+        outputs.json_file.open("a", encoding="utf-8").close()
+    if outputs.document is not None:
+        require_place(outputs.document)
+
+
 def _command_line() -> str:
     return "python -m benchmarks " + " ".join(sys.argv[1:])
 
 
 def _status(rows: Sequence[Row]) -> int:
     problems = [problem for row in rows for problem in row.problems]
+    problems += [conclusion.text for conclusion in conclusions(rows) if not conclusion.holds]
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     if problems:

@@ -1,9 +1,14 @@
-"""Runs litmus tests with an engine and measures it. As a program it reads a `Job` and prints a `Measurement`, both as JSON, so
-that each row of a benchmark has a process, and therefore a peak of memory, of its own."""
+"""Runs litmus tests with an engine and measures it.
+
+As a program it reads a `Job` and prints a `Measurement`, both as JSON, so that each row of a benchmark has a process,
+and therefore a peak of memory, of its own.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import resource
 import sys
 import time
@@ -13,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dekker.errors import DekkerError
+from dekker.frontends import litmus
 from dekker.frontends.litmus import default_model, parse_litmus
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -26,8 +32,8 @@ from dekker.task import DEFAULT_UNROLL, Limits, Task
 
 @dataclass(frozen=True)
 class Job:
-    """`model` None stands for that of each test's architecture. `timeout_s` is per test, and no further repetition begins
-    once they have taken as long altogether."""
+    """`model` None stands for that of each test's architecture. `timeout_s` is per test, and no further repetition
+    begins once they have taken as long altogether."""
 
     files: list[str]
     model: str | None = None
@@ -63,6 +69,7 @@ def main() -> None:
 
 def measure(job: Job) -> Measurement:
     found = Measurement()
+    _import_front_ends()
     tasks = _tasks(job, found)
     found.models = sorted({task.model.name for task in tasks.values()})
     found.start_mb = peak_of_memory_mb()
@@ -73,6 +80,12 @@ def measure(job: Job) -> Measurement:
     found.peak_mb = peak_of_memory_mb()
     _count(results, found)
     return found
+
+
+def _import_front_ends() -> None:
+    """Architectures are loaded when first needed, which is no part of parsing."""
+    for module in pkgutil.walk_packages(litmus.__path__, f"{litmus.__name__}."):
+        importlib.import_module(module.name)
 
 
 def _tasks(job: Job, found: Measurement) -> dict[str, Task]:

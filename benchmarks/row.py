@@ -38,7 +38,7 @@ class ToolRow:
 
     tool: str
     seconds: tuple[float, ...] = ()
-    counts: Counts = Counts()
+    counts: Counts = field(default_factory=Counts)
     peak_mb: float = 0.0
     ratio: float | None = None
     note: str = ""
@@ -46,7 +46,7 @@ class ToolRow:
 
 @dataclass(frozen=True)
 class Row:
-    """`problems` make the run fail: counts that are wrong. `notes` are for the reader: what was refused or not finished."""
+    """`problems` make the run fail: counts that are wrong. `notes` say what was refused, or not finished."""
 
     case: Case
     measured: Measurement = field(default_factory=Measurement)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.row import Options, Row, ToolRow
@@ -100,18 +101,22 @@ def _wrapped(text: str) -> str:
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
 
 
-def conclusions(rows: Sequence[Row]) -> Iterator[str]:
+@dataclass(frozen=True)
+class Conclusion:
+    text: str
+    holds: bool
+
+
+def conclusions(rows: Sequence[Row]) -> Iterator[Conclusion]:
     """What several rows say together."""
     memory = [row for row in rows if row.case.set_name == MEMORY and row.complete]
     if len(memory) < 2:
         return
     fewest, most = min(memory, key=lambda row: row.traces), max(memory, key=lambda row: row.traces)
     growth = most.measured.peak_mb - fewest.measured.peak_mb
-    verdict = "memory does not grow with the number of traces" if growth <= GROWTH_MB else "MEMORY GROWS"
-    yield (
-        f"{verdict}: {fewest.measured.peak_mb:.1f} MB for {fewest.traces} traces, "
-        f"{most.measured.peak_mb:.1f} MB for {most.traces}, limit of noise {GROWTH_MB:g} MB"
-    )
+    holds = growth <= GROWTH_MB
+    peaks = " and ".join(f"{row.measured.peak_mb:.1f} MB for {row.traces}" for row in (fewest, most))
+    yield Conclusion(f"memory {'does not grow' if holds else 'GROWS'} with the number of traces: {peaks}", holds)
 
 
 def missing_tools(rows: Sequence[Row]) -> list[str]:
@@ -128,7 +133,7 @@ def as_json(rows: Sequence[Row], options: Options) -> dict[str, object]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "rows": [_row_object(row) for row in rows],
-        "conclusions": list(conclusions(rows)),
+        "conclusions": [conclusion.text for conclusion in conclusions(rows)],
     }
 
 

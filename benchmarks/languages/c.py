@@ -47,10 +47,12 @@ LITMUS = Phrases(
         "light fence": "atomic_thread_fence(memory_order_acq_rel);",
         "AtomicIncrement": f"{{register}}atomic_fetch_add_explicit({{place}}, 1, {RELAXED});",
         "CompareAndIncrement": f"seen{{n}} = atomic_load_explicit({{place}}, {RELAXED});\n"
-        f"won{{n}} = atomic_compare_exchange_strong_explicit({{place}}, &seen{{n}}, seen{{n}} + 1, {RELAXED}, {RELAXED});",
+        "won{n} = atomic_compare_exchange_strong_explicit"
+        f"({{place}}, &seen{{n}}, seen{{n}} + 1, {RELAXED}, {RELAXED});",
         "TryLock": "taken{n} = atomic_exchange_explicit({place}, 1, memory_order_acquire);",
         "Unlock": "atomic_store_explicit({place}, 0, memory_order_release);",
-        "Await": "now{n} = atomic_load_explicit({place}, memory_order_acquire);\n__VERIFIER_assume(now{n} == {register});",
+        "Await": "now{n} = atomic_load_explicit({place}, memory_order_acquire);\n"
+        "__VERIFIER_assume(now{n} == {register});",
     }
 )
 THREADS = replace(

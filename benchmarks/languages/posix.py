@@ -13,8 +13,8 @@ def write_program(
     headers: tuple[str, ...] = ("pthread.h", "stdatomic.h"),
     check: str = "",
 ) -> str:
-    """`check`, a format with `{condition}`, is what `main` does after all threads have ended. Without it registers are not
-    kept, so that nothing but the threads is explored."""
+    """`check`, a format with `{condition}`, is what `main` does after all threads have ended. Without it registers are
+    not kept, so that nothing but the threads is explored."""
     names = dict.fromkeys(location for thread in sketch.threads for location in locations(thread))
     lines = [
         *(f"#include <{header}>" for header in headers),

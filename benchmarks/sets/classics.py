@@ -59,7 +59,7 @@ def _iriw(readers: int, fenced: bool) -> Sketch:
 def _agreeing_readers(readers: int) -> int:
     """All outcomes but those in which a reader of x, y sees x written first and a reader of y, x sees y first."""
     ahead, behind = (readers + 1) // 2, readers // 2
-    return 4**readers - (4**ahead - 3**ahead) * (4**behind - 3**behind)
+    return int(4**readers - (4**ahead - 3**ahead) * (4**behind - 3**behind))
 
 
 IRIW = Family(
@@ -85,9 +85,9 @@ IRIW_FENCED = Family(
 
 
 def _message(words: int) -> Sketch:
-    sender = (*(Store(f"x{i}", 1) for i in range(words)), Fence(full=False), Store("flag", 1))
+    sender: Thread = (*(Store(f"x{i}", 1) for i in range(words)), Fence(full=False), Store("flag", 1))
     reads = (Load("s", f"x{i}") for i in range(words))
-    receiver = (Load("r", "flag"), StopIf("r", 0), Fence(full=False), *reads)
+    receiver: Thread = (Load("r", "flag"), StopIf("r", 0), Fence(full=False), *reads)
     return Sketch(f"MP-{words}", (sender, receiver), "exists", (Equals("r", 1, 1), Equals("s", 0, 1)))
 
 
@@ -113,7 +113,7 @@ CHAIN = Family(
     name="chain",
     about="each of n threads passes on what it hears from the one before, or stops",
     size="threads",
-    sizes=(10, 20, 40),
+    sizes=(10, 20, 40, 80),
     models=("tso", "power", "rc11"),
     sketch=_chain,
     traces=lambda _, threads: threads + 1,

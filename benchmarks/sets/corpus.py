@@ -1,7 +1,7 @@
 """Folders of litmus tests: all tests of one architecture make one row.
 
-Where an `expected.csv` with the columns test, model, positive and negative lies beside tests, the number of traces of each
-must be positive + negative.
+Where an `expected.csv` with the columns test, model, positive and negative lies beside tests, the number of traces of
+each must be positive + negative.
 """
 
 from __future__ import annotations

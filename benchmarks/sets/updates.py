@@ -131,9 +131,9 @@ def _lock_traces(model: str, threads: int) -> int | None:
     if model in ("pso", "rmo"):
         return None
     if model not in LINKED_LOCKS:
-        return factorial(threads) * 2 ** (threads - 1)
+        return factorial(threads) << (threads - 1)
     holders = range(threads + 1)
-    return sum(comb(threads, h) * factorial(h) * (2 * h + 1) ** (threads - h) for h in holders)
+    return int(sum(comb(threads, h) * factorial(h) * (2 * h + 1) ** (threads - h) for h in holders))
 
 
 LOCK = Family(

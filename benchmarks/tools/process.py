@@ -17,7 +17,7 @@ KIB_PER_MB = 1024 if sys.platform != "darwin" else 1 << 20
 
 @dataclass(frozen=True)
 class Process:
-    """`peak_mb` is never less than what the harness itself occupies, about 40 MB: the system counts from the fork on."""
+    """`peak_mb` is never less than what the harness itself occupies, some 40 MB: the system counts from the fork on."""
 
     status: int
     output: str
@@ -32,7 +32,7 @@ def run_measured(command: Sequence[str], timeout_s: float, folder: str) -> Proce
             command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd=folder, start_new_session=True
         )
         expired = threading.Event()
-        timer = threading.Timer(timeout_s, lambda: (expired.set(), _kill(child.pid)))
+        timer = threading.Timer(timeout_s, _expire, (expired, child.pid))
         timer.start()
         try:
             _, status, usage = os.wait4(child.pid, 0)
@@ -45,6 +45,11 @@ def run_measured(command: Sequence[str], timeout_s: float, folder: str) -> Proce
         text = output.read().decode("utf-8", errors="replace")
     seconds = usage.ru_utime + usage.ru_stime
     return Process(child.returncode, text, seconds, usage.ru_maxrss / KIB_PER_MB, expired.is_set())
+
+
+def _expire(expired: threading.Event, group: int) -> None:
+    expired.set()
+    _kill(group)
 
 
 def _kill(group: int) -> None:

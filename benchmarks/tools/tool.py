@@ -22,8 +22,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Tool:
-    """`program` is looked for on PATH. `models` has the options for each model that the tool knows. `write` puts the input
-    down in a folder, or finds it, and says what stands on the command line for it; `Inexpressible` says why it cannot."""
+    """`program` is looked for on PATH. `models` has the options for each model that the tool knows. `write` puts the
+    input into a folder, or finds it, and says what stands for it on the command line; `Inexpressible` says why it
+    cannot. `statuses` are those with which the tool ends when all went well."""
 
     name: str
     program: str

@@ -1,8 +1,8 @@
 // Explore, DetectRace and Traverse of the paper's Fig. 7, over a Run.
 //
 // Beyond the paper: the two halves of an update are one step where nothing that the write waits for need come between
-// them, with races found as for a store that reads; otherwise they are two events, and a write that finds no place goes on
-// without, in a run that does not count.
+// them, with races found as for a store that reads; otherwise they are two events. An event for which there is no parameter
+// fails, in a run that goes on without it and does not count.
 #pragma once
 
 #include <chrono>
@@ -68,14 +68,10 @@ class Explorer {
       run_.undo(before);
       if (stopped()) return;
     }
-    // An update that has no place goes on without it, to find races; it is enough to do so when there is none at all.
-    if (!went_on && event(id).role != Role::plain) {
-      went_on = true;
-      run_.commit_failure(id);
-      explore();
+    if (!went_on) {
+      explore_failure(id);
       run_.undo(before);
     }
-    if (!went_on) note_stuck(id);
     if (!stopped()) detect_races(id);
   }
 
@@ -91,6 +87,10 @@ class Explorer {
       explore_read_from(id, place, source);
       run_.undo(before);
     }
+    if (n_ends() == ends_before && !stopped()) {
+      explore_failure(id);
+      run_.undo(before);
+    }
     if (may_be_update(id) && !stopped()) detect_update_races(id, place, floor);
     for (std::size_t i = 0; i < activation.templates.size() && !stopped(); ++i) {
       ++outcome_.statistics.templates;
@@ -99,7 +99,15 @@ class Explorer {
       run_.undo(before);
     }
     set_active(key, nullptr);
-    if (n_ends() == ends_before && !stopped()) note_stuck(id);
+  }
+
+  // An event for which the model allows no parameter: the run goes on without it to find races, and does not count. It is
+  // enough to do so when there is no parameter at all. That happens to updates, and to other events only where the commit
+  // order is not free of deadlocks.
+  void explore_failure(EventId id) {
+    if (event(id).role == Role::plain) note_stuck(id);
+    run_.commit_failure(id);
+    explore();
   }
 
   void explore_read_from(EventId id, std::uint32_t place, std::size_t source) {
@@ -153,10 +161,10 @@ class Explorer {
     }
   }
 
-  // Every way a run can end. An event that leads to none has no parameter that the model allows.
+  // Every way a run can end. A read that leads to none has no parameter that the model allows.
   std::uint64_t n_ends() const {
     const Statistics& s = outcome_.statistics;
-    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + s.stuck;
+    return s.complete + s.blocked + s.abandoned + s.cut + s.failed;
   }
 
   void note_stuck(EventId id) {
@@ -191,27 +199,32 @@ class Explorer {
     return event(id).role == Role::update_read || event(id).role == Role::linked_load;
   }
 
+  struct Update {
+    Key write;
+    Bits past;
+  };
+
   // For every store that the update could read from, if it had not lost its place to another update: that other one may
   // have to read from this one.
   void detect_update_races(EventId id, std::uint32_t place, std::size_t floor) {
     const std::size_t n_writes = run_.location(place).order.size();
     for (std::size_t source = floor; source <= n_writes; ++source) {
       const EventId taken_by = update_behind(place, source);
-      const std::optional<Key> write = possible_update(id, place, source, taken_by != no_event);
-      if (write) detect_races_of_update(id, *write, place, source, taken_by);
+      const std::optional<Update> update = possible_update(id, place, source, taken_by != no_event);
+      if (update) detect_races_of_update(id, *update, place, source, taken_by);
     }
   }
 
-  void detect_races_of_update(EventId id, Key write, std::uint32_t place, std::size_t source, EventId taken_by) {
+  void detect_races_of_update(EventId id, const Update& update, std::uint32_t place, std::size_t source, EventId taken_by) {
     const EventId store = source == 0 ? no_event : run_.location(place).order[source - 1];
-    const Bits past = run_.past_of(id, store);
+    const Bits& past = update.past;
     for_racing_loads(id, past, [&](Activation& activation) {
       if (taken_by != no_event) {
         const std::size_t taken = event(taken_by).run_index;
         if (taken < activation.run_size || past.test(taken)) return;
       }
       Template made;
-      made.store = write;
+      made.store = update.write;
       made.update = run_.key_of(id);
       made.update_source = store == no_event ? Key{} : run_.key_of(store);
       add_template(activation, std::move(made), past);
@@ -226,14 +239,15 @@ class Explorer {
     return event(event(order[source]).partner).read_from == store ? order[source] : no_event;
   }
 
-  // The write of the update if it would succeed from this source, in one step. If its place is taken the model can only be
+  // The update if it would succeed from this source, in one step. If its place is taken the model can only be
   // asked about the read; what it says about the write is found out in the continuation.
-  std::optional<Key> possible_update(EventId id, std::uint32_t place, std::size_t source, bool is_taken) {
+  std::optional<Update> possible_update(EventId id, std::uint32_t place, std::size_t source, bool is_taken) {
     const Mark before = run_.mark();
-    std::optional<Key> found;
+    std::optional<Update> found;
     if (run_.commit_read(id, place, source, false)) {
       const EventId write = run_.write_at_once(id);
-      if (write != no_event && (is_taken || commit_second_half(write, place, source))) found = run_.key_of(write);
+      if (write != no_event) found = Update{run_.key_of(write), run_.past_of_update(id, write)};
+      if (found && !is_taken && !commit_second_half(write, place, source)) found.reset();
     }
     run_.undo(before);
     return found;
@@ -261,7 +275,7 @@ class Explorer {
       case ItemKind::failed_read: result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from); break;
       case ItemKind::write: result.parameter = predecessor(item.event, prefix, past, limit); break;
       case ItemKind::choice: result.chosen = e.value; break;
-      case ItemKind::failed_write: break;
+      case ItemKind::failure: break;
     }
     return result;
   }

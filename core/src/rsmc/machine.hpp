@@ -28,7 +28,7 @@ inline constexpr std::uint32_t not_in_matrix = ~std::uint32_t{0};
 enum class EventState : std::uint8_t {
   pending,
   committed,
-  failed,  // an update that lost its place: no write, and a run that does not count
+  failed,  // the model allows no parameter: the run does not count
   absent,  // the write of a compare-exchange or store-conditional that fails
 };
 
@@ -69,6 +69,7 @@ struct Event {
   Sources<W> data_sources;
   Sources<W> control;
   FixedBits<W> ordered_after;  // earlier events of the thread that classes and fences keep before this one
+  FixedBits<W> fenced_after;   // those that fences keep before it
   EventId read_from = no_event;  // reads; no_event is the initial write
   std::uint32_t run_index = 0;
   std::uint32_t matrix_index = not_in_matrix;
@@ -141,11 +142,16 @@ class Machine {
     deferred_.resize(mark.deferred);
   }
 
+  // A read that failed never has a value.
+  static bool is_decided(const Event<W>& e) {
+    return e.state != EventState::pending && (e.state != EventState::failed || e.kind != EventKind::read);
+  }
+
   // Has every event that the value was computed from been decided, other than `exempt`?
   bool are_decided(const Sources<W>& sources, EventId exempt = no_event) const {
     bool all = true;
     (sources.direct | sources.picked).for_each([&](std::size_t source) {
-      all = all && (source == exempt || events_[source].state != EventState::pending);
+      all = all && (source == exempt || is_decided(events_[source]));
     });
     if (!all || sources.deferred == none) return all;
     const DeferredSources<W>& parts = deferred_[at(sources.deferred)];
@@ -463,9 +469,10 @@ class Machine {
       if (earlier.kind == EventKind::fence) {
         fenced |= other.fence_pairs;
       } else if (earlier.kind != EventKind::choice) {
-        const bool ordered = (fenced & pair_of(earlier, e)) != 0 || other.before_later || own.after_earlier ||
-                             (other.strong_release && own.strong_acquire);
-        if (ordered) e.ordered_after.set(id);
+        const bool is_fenced = (fenced & pair_of(earlier, e)) != 0;
+        if (is_fenced) e.fenced_after.set(id);
+        if (is_fenced || other.before_later || own.after_earlier || (other.strong_release && own.strong_acquire))
+          e.ordered_after.set(id);
       }
     }
   }

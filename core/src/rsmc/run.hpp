@@ -71,18 +71,19 @@ class Run {
 
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
-  // What to commit next. Stores first: fewer races are then found late. What would part the halves of an update comes last,
-  // because what could come between them makes the update fail: reads whose write is not ready, and the choice whether a
-  // store-conditional succeeds before its load is committed.
+  // What to commit next. Stores first: fewer races are then found late. What had better wait comes last: what would part
+  // the halves of an update (reads whose write is not ready, and the choice whether a store-conditional succeeds before its
+  // load is committed), because what could come between them makes it fail; writes before earlier accesses of their
+  // location, because coherence then leaves those little choice.
   EventId pick() {
-    EventId read = no_event, parting = no_event;
+    EventId read = no_event, hasty = no_event;
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
         if (e.state != EventState::pending || is_absent(id)) continue;
         if (commit_before_.is_enabled(thread, e)) {
-          if (parts_update(id)) {
-            if (parting == no_event) parting = id;
+          if (is_hasty(id)) {
+            if (hasty == no_event) hasty = id;
           } else if (e.kind != EventKind::read) {
             return id;
           } else if (read == no_event) {
@@ -92,7 +93,7 @@ class Run {
         if (order_.in_order) break;
       }
     }
-    return read != no_event ? read : parting;
+    return read != no_event ? read : hasty;
   }
 
   // ---- Committing -------------------------------------------------------------------------------------------------
@@ -175,10 +176,10 @@ class Run {
     return true;
   }
 
-  // A write that has no place: the run goes on only to find races, and does not count.
+  // An event that has no parameter: the run goes on only to find races, and does not count.
   void commit_failure(EventId id) {
     Event<W>& e = machine_.event(id);
-    enter_items(id, ItemKind::failed_write, no_event);
+    enter_items(id, ItemKind::failure, no_event);
     e.state = EventState::failed;
     ++n_failed_;
     trail_.push_back({Change::decided, id, 0});
@@ -201,7 +202,7 @@ class Run {
     const EventId id = event_at(item.event);
     switch (item.kind) {
       case ItemKind::choice: commit_choice(id, item.chosen); return true;
-      case ItemKind::failed_write: commit_failure(id); return true;
+      case ItemKind::failure: commit_failure(id); return true;
       case ItemKind::write: {
         const std::uint32_t place = location_of(id);
         return commit_write(id, place, position_after(place, item.parameter));
@@ -242,16 +243,27 @@ class Run {
     return machine_.value(machine_.event(conditional.partner).address_node) == machine_.value(conditional.address_node);
   }
 
-  // The write that forms one step with the read just committed: nothing that the write waits for need come between.
+  // The write that forms one step with the read just committed: nothing that need not come before the read need come
+  // between, or else a fence keeps it before every later write, and no other thread can have seen this read before it.
   EventId write_at_once(EventId read) const {
     const EventId write = second_half(read);
     if (write == no_event || machine_.event(write).state != EventState::pending) return no_event;
     if (order_.in_order) return write;
     const Event<W>& e = machine_.event(write);
     if (!commit_before_.is_ready(machine_.threads()[at(e.thread)], e)) return no_event;
-    Bits past = past_of(write, no_event);
-    past.clear(machine_.event(read).run_index);
-    return past.is_subset_of(items_[machine_.event(read).run_index].past) ? write : no_event;
+    Bits before = items_[machine_.event(read).run_index].past;
+    e.fenced_after.for_each([&](std::size_t fenced) {
+      const Event<W>& o = machine_.event(static_cast<EventId>(fenced));
+      if (o.state == EventState::absent) return;
+      before |= items_[o.run_index].past;
+      before.set(o.run_index);
+    });
+    return past_between(read, write).is_subset_of(before) ? write : no_event;
+  }
+
+  // What comes before an update whose read is committed and whose write may follow at once.
+  Bits past_of_update(EventId read, EventId write) const {
+    return items_[machine_.event(read).run_index].past | past_between(read, write);
   }
 
   // ---- Locations --------------------------------------------------------------------------------------------------
@@ -340,14 +352,29 @@ class Run {
     trail_.push_back({Change::decided, id, 0});
   }
 
-  bool parts_update(EventId id) const {
+  bool is_hasty(EventId id) const {
     const Event<W>& e = machine_.event(id);
     if (order_.in_order) return false;
+    if (e.kind == EventKind::write) return !order_.same_location_writes && overtakes(e);
     if (e.role == Role::update_read)
       return !commit_before_.is_ready(machine_.threads()[at(e.thread)], machine_.event(e.partner));
     if (e.kind != EventKind::choice) return false;
     const EventId conditional = conditional_of(id);
     return conditional != no_event && machine_.event(machine_.event(conditional).partner).state == EventState::pending;
+  }
+
+  Bits past_between(EventId read, EventId write) const {
+    Bits past = past_of(write, no_event);
+    past.clear(machine_.event(read).run_index);
+    return past;
+  }
+
+  bool overtakes(const Event<W>& write) const {
+    return std::ranges::any_of(events_of(write.thread), [&](EventId id) {
+      const Event<W>& o = machine_.event(id);
+      const bool is_access = o.kind == EventKind::read || o.kind == EventKind::write;
+      return is_access && o.index < write.index && o.state == EventState::pending && commit_before_.same_place(o, write);
+    });
   }
 
   // The second half of an update: fetched with its read, or the store-conditional that follows it with no access between.

@@ -19,7 +19,7 @@ struct Key {
   auto operator<=>(const Key&) const = default;
 };
 
-enum class ItemKind : std::uint8_t { read, failed_read, write, failed_write, choice };
+enum class ItemKind : std::uint8_t { read, failed_read, write, failure, choice };
 
 // A committed event with its parameter: the source of a read, the coherence predecessor of a write, a chosen value.
 struct TemplateItem {

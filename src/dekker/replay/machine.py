@@ -17,7 +17,7 @@ from typing import Any
 
 from dekker.errors import UnsupportedError
 from dekker.execution import Event, TraceEvent
-from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, evaluate_binary, evaluate_unary
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
@@ -40,6 +40,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.layout import Layout
 from dekker.ir.program import Function, Program
+from dekker.replay.thin_air import Returned, Shape, computed
 from dekker.source import Span
 
 MAX_STEPS = 200_000
@@ -54,14 +55,20 @@ class Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A register's content and the events it depends on; `picked` ones only chose between alternatives."""
+    """A register's content, how it came about, and the events it depends on; `picked` ones only chose between
+    alternatives."""
 
     value: int
+    shape: Shape
     sources: frozenset[int] = frozenset()
     picked: frozenset[int] = frozenset()
 
 
-ZERO = Word(0)
+def number(value: int, *sources: int) -> Word:
+    return Word(value, value, frozenset(sources))
+
+
+ZERO = number(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,8 @@ class Done:
     event: Event
     instruction: int
     dependencies: dict[str, frozenset[int]]
+    address: Shape = 0
+    value: Shape = 0
 
 
 @dataclass
@@ -111,7 +120,7 @@ class _Frame:
 class _Machine:
     def __init__(self, program: Program, places: Layout, thread: int, trace: Sequence[TraceEvent]) -> None:
         start = program.threads[thread]
-        registers = {name: Word(_constant(initial, places)) for name, initial in start.registers}
+        registers = {name: number(_constant(initial, places)) for name, initial in start.registers}
         self.program = program
         self.places = places
         self.name = f"thread {start.name or thread}"
@@ -205,16 +214,16 @@ class _Machine:
 
     # --- events
 
-    def emit(self, event: Event, dependencies: dict[str, frozenset[int]]) -> int:
+    def emit(self, event: Event, dependencies: dict[str, frozenset[int]], address: Shape = 0, value: Shape = 0) -> int:
         found = {"ctrl": self.control, "pick-ctrl": self.picked_control, **dependencies}
-        self.run.done.append(Done(event, self.instruction, found))
+        self.run.done.append(Done(event, self.instruction, found, address, value))
         return len(self.run.done) - 1
 
     def read(self, address: Word, size: int, order: Order, tags: frozenset[str]) -> tuple[int, Word]:
         item = self.take_access("R", address, size, None)
         event = self.event("R", address.value, size, item.value, order, tags)
-        index = self.emit(event, {"addr": address.sources, "pick-addr": address.picked})
-        return index, Word(item.value, frozenset((index,)))
+        index = self.emit(event, {"addr": address.sources, "pick-addr": address.picked}, address.shape)
+        return index, Word(item.value, Returned((self.run.thread, index)), frozenset((index,)))
 
     def write(self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str]) -> int:
         self.take_access("W", address, size, value.value)
@@ -225,7 +234,7 @@ class _Machine:
             "data": value.sources,
             "pick-data": value.picked,
         }
-        return self.emit(event, dependencies)
+        return self.emit(event, dependencies, address.shape, value.shape)
 
     def event(self, kind: str, address: int, size: int, value: int, order: Order, tags: frozenset[str]) -> Event:
         index = len(self.run.done)
@@ -234,7 +243,7 @@ class _Machine:
     def retag(self, index: int, tag: str) -> None:
         done = self.run.done[index]
         event = replace(done.event, tags=done.event.tags | {tag})
-        self.run.done[index] = Done(event, done.instruction, done.dependencies)
+        self.run.done[index] = replace(done, event=event)
 
     # --- registers and control
 
@@ -246,7 +255,7 @@ class _Machine:
 
     def cut(self, expression: Expr, size: int) -> Word:
         word = self.value(expression)
-        return Word(word.value & mask(8 * size), word.sources, word.picked)
+        return word if size == 8 else _apply("zext", 8 * size, word)
 
     def depend_on(self, condition: Word) -> None:
         self.control |= condition.sources
@@ -271,28 +280,34 @@ def _constant(initial: Const | Address, places: Layout) -> int:
 # --- expressions
 
 
+def _apply(op: str, width: int, *operands: Word) -> Word:
+    values = [operand.value for operand in operands]
+    return Word(
+        evaluate_unary(op, width, *values) if len(values) == 1 else evaluate_binary(op, width, *values),
+        computed(op, width, *(operand.shape for operand in operands)),
+        frozenset[int]().union(*(operand.sources for operand in operands)),
+        frozenset[int]().union(*(operand.picked for operand in operands)),
+    )
+
+
 def _binary(machine: _Machine, expression: Binary) -> Word:
-    left, right = machine.value(expression.left), machine.value(expression.right)
-    result = evaluate_binary(expression.op, expression.width, left.value, right.value)
-    return Word(result, left.sources | right.sources, left.picked | right.picked)
+    return _apply(expression.op, expression.width, machine.value(expression.left), machine.value(expression.right))
 
 
 def _unary(machine: _Machine, expression: Unary) -> Word:
-    operand = machine.value(expression.operand)
-    result = evaluate_unary(expression.op, expression.width, operand.value)
-    return Word(result, operand.sources, operand.picked)
+    return _apply(expression.op, expression.width, machine.value(expression.operand))
 
 
 def _select(machine: _Machine, expression: Select) -> Word:
     condition = machine.value(expression.condition)
     chosen = machine.value(expression.then if condition.value else expression.other)
-    return Word(chosen.value, chosen.sources, chosen.picked | condition.sources | condition.picked)
+    return replace(chosen, picked=chosen.picked | condition.sources | condition.picked)
 
 
 _EVALUATE: dict[type, Callable[[_Machine, Any], Word]] = {
-    Const: lambda machine, expression: Word(expression.value),
+    Const: lambda machine, expression: number(expression.value),
     Reg: lambda machine, expression: machine.frames[-1].registers.get(expression.name, ZERO),
-    Address: lambda machine, expression: Word(machine.places.resolve(expression)),
+    Address: lambda machine, expression: number(machine.places.resolve(expression)),
     Unary: _unary,
     Binary: _binary,
     Select: _select,
@@ -313,7 +328,7 @@ def _load(machine: _Machine, instruction: Load) -> None:
     if instruction.exclusive:
         machine.linked = index
     if instruction.signed:
-        word = Word(evaluate_unary("sext", 8 * instruction.size, word.value), word.sources)
+        word = _apply("sext", 8 * instruction.size, word)
     machine.set(instruction.dst, word)
 
 
@@ -326,7 +341,7 @@ def _store(machine: _Machine, instruction: Store) -> None:
 def _store_conditional(machine: _Machine, instruction: StoreConditional) -> None:
     linked, machine.linked = machine.linked, None
     if not machine.next_is("W"):
-        machine.set(instruction.status, Word(1))
+        machine.set(instruction.status, number(1))
         return
     address = machine.value(instruction.address)
     if linked is None or machine.run.done[linked].event.address != address.value:
@@ -339,7 +354,7 @@ def _store_conditional(machine: _Machine, instruction: StoreConditional) -> None
     index = machine.write(address, instruction.size, value, instruction.order, tags)
     machine.retag(linked, "RMW")
     machine.run.updates.append((linked, index, "lxsx"))
-    machine.set(instruction.status, Word(0, frozenset((index,))))
+    machine.set(instruction.status, number(0, index))
 
 
 def _rmw(machine: _Machine, instruction: Rmw) -> None:
@@ -347,12 +362,22 @@ def _rmw(machine: _Machine, instruction: Rmw) -> None:
     size, order = instruction.size, instruction.order
     address, operand = machine.value(instruction.address), machine.cut(instruction.operand, size)
     index, old = machine.read(address, size, order, tags)
-    new = RMW_OPERATORS[instruction.op](8 * size, old.value, operand.value)
-    sources = operand.sources if instruction.op == "xchg" else operand.sources | old.sources
-    written = machine.write(address, size, Word(new, sources, operand.picked), order, tags)
+    written = machine.write(address, size, _updated(instruction.op, 8 * size, old, operand), order, tags)
     machine.run.updates.append((index, written, "amo"))
     if instruction.dst is not None:
         machine.set(instruction.dst, old)
+
+
+def _updated(op: str, width: int, old: Word, operand: Word) -> Word:
+    """What a read-modify-write stores."""
+    if op == "xchg":
+        return operand
+    return Word(
+        RMW_OPERATORS[op](width, old.value, operand.value),
+        computed(op, width, old.shape, operand.shape, update=op not in BINARY_OPERATORS),
+        old.sources | operand.sources,
+        operand.picked,
+    )
 
 
 def _compare_exchange(machine: _Machine, instruction: CompareExchange) -> None:
@@ -371,12 +396,12 @@ def _compare_exchange(machine: _Machine, instruction: CompareExchange) -> None:
         )
     compared = old.sources | expected.sources
     if succeeds:
-        picked = desired.picked | expected.picked | compared
-        written = machine.write(address, size, Word(desired.value, desired.sources, picked), order, tags)
+        stored = replace(desired, picked=desired.picked | expected.picked | compared)
+        written = machine.write(address, size, stored, order, tags)
         machine.run.updates.append((index, written, "amo"))
     machine.set(instruction.dst, old)
     if instruction.success is not None:
-        machine.set(instruction.success, Word(int(succeeds), compared, expected.picked))
+        machine.set(instruction.success, Word(int(succeeds), int(succeeds), compared, expected.picked))
 
 
 def _succeeds(machine: _Machine) -> bool:
@@ -419,7 +444,7 @@ def _choose(machine: _Machine, instruction: Choose) -> None:
     chosen = machine.take("C", f"a choice from {instruction.low} to {instruction.high}").value
     if not 0 <= chosen <= mask(64) or (chosen - instruction.low) & mask(64) > instruction.high - instruction.low:
         raise Mismatch(f"{machine.name} chooses {chosen}{machine.where()}, which is out of range")
-    machine.set(instruction.dst, Word(chosen))
+    machine.set(instruction.dst, number(chosen))
 
 
 def _call(machine: _Machine, instruction: Call) -> None:

@@ -1,7 +1,7 @@
 """From a trace to an execution: run the threads, then tie their events together.
 
 Well-formed means: every read takes the value, at the address and of the size, of the write it reads from; the writes
-of a location have ranks 1, 2, 3, …; accesses of different sizes do not overlap.
+of a location have ranks 1, 2, 3, …; accesses of different sizes do not overlap; no value comes out of thin air.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dekker.execution import (
     Execution,
     Trace,
     empty_relation,
+    pairs,
 )
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import Values
@@ -26,6 +27,7 @@ from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue, Observable, RegisterValue, observables
 from dekker.replay.machine import Mismatch, ThreadRun, run_thread
+from dekker.replay.thin_air import Shape, unjustified
 from dekker.result import Violation
 
 __all__ = ["Mismatch", "Replayed", "replay"]
@@ -90,6 +92,7 @@ class _Builder:
         for number, link in enumerate(self.links, len(self.locations)):
             if self.events[number].kind == "R":
                 self._read_from(number, link)
+        self._refuse_thin_air()
         for location in self.locations:
             self._order_writes(location)
         return Execution(self.events, self.relations)
@@ -132,6 +135,17 @@ class _Builder:
         if write.value != event.value:
             raise Mismatch(f"{self._show(event)} takes its value from {self._show(write)}, which wrote another one")
         self._add("rf", source, read)
+
+    def _refuse_thin_air(self) -> None:
+        done = {(run.thread, index): item for run in self.runs for index, item in enumerate(run.done)}
+        origins: dict[tuple[int, int], Shape] = {}
+        for source, read in pairs(self.relations["rf"]):
+            write, event = self.events[source], self.events[read]
+            place = (event.thread, event.index)
+            origins[place] = done[place].address if write.initial else done[write.thread, write.index].value
+        for thread, index in sorted(unjustified(origins)):
+            event = done[thread, index].event
+            raise Mismatch(f"{self._show(event)} takes a value that comes from nothing but itself")
 
     def _order_writes(self, location: Location) -> None:
         first = len(self.locations)

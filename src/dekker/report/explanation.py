@@ -76,8 +76,16 @@ def _reason(reason: Reason, witness: Witness, width: int) -> Iterator[str]:
         return
     kind = {"acyclic": "a cycle", "irreflexive": "a cycle", "empty": "what must not be"}[reason.kind]
     yield f"forbidden by axiom `{reason.check}`, {kind}:"
-    yield from wrapped(_chain_text(reason.chain, witness, described=True), width, "  ", "    ")
-    yield from _details(reason.chain, witness, width, "    ")
+    for i, chain in enumerate(_shown_chains(reason.chain)):
+        start = "" if i == 0 else "and at the same time "
+        text = start.replace(" ", NO_BREAK) + _chain_text(chain, witness, described=i == 0)
+        yield from wrapped(text, width, "  ", "    ")
+        yield from _details(chain, witness, width, "    ")
+
+
+def _shown_chains(chain: Chain) -> tuple[Chain, ...]:
+    """A pair that must not be in two relations at once is shown in both."""
+    return chain[0].because if len(chain) == 1 and not chain[0].names else (chain,)
 
 
 def _details(chain: Chain, witness: Witness, width: int, indent: str) -> Iterator[str]:

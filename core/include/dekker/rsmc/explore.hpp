@@ -73,10 +73,10 @@ enum class Stop : std::uint8_t { not_stopped, time, memory, traces, events, inte
 struct Statistics {
   std::uint64_t complete = 0;
   std::uint64_t blocked = 0;    // runs in which an assumption failed or a thread waits for ever
-  std::uint64_t abandoned = 0;  // runs in which an update lost its place
+  std::uint64_t abandoned = 0;  // runs in which the model allowed no parameter for some event
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion
-  std::uint64_t stuck = 0;      // runs that ended with an event that had no parameter the model allows
+  std::uint64_t stuck = 0;      // events that are not updates for which the model allowed no parameter
   std::uint64_t commits = 0;
   std::uint64_t checks = 0;
   std::uint64_t templates = 0;

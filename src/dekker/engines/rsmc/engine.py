@@ -131,7 +131,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
     statistics = exploration.statistics
     result = Result(
         flags=dict(exploration.flags),
-        blocked=statistics["blocked"] + statistics["abandoned"] + statistics["stuck"],
+        blocked=statistics["blocked"] + statistics["abandoned"],
         cut=statistics["cut"],
         stopped_by=exploration.stopped_by or None,
         statistics=statistics,
