@@ -27,7 +27,7 @@ from dekker.run.batch import read_text
 from dekker.run.engines import ENGINES
 from dekker.run.fit import require_fit
 from dekker.source import Source
-from dekker.task import DEFAULT_UNROLL, Limits, Task
+from dekker.task import Limits, Task
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,6 @@ class Job:
     files: list[str]
     model: str | None = None
     engine: str = "rsmc"
-    unroll: int = DEFAULT_UNROLL
     repeat: int = 1
     timeout_s: float = 60.0
 
@@ -89,7 +88,7 @@ def _import_front_ends() -> None:
 
 
 def _tasks(job: Job, found: Measurement) -> dict[str, Task]:
-    limits = Limits(unroll=job.unroll, timeout_s=job.timeout_s)
+    limits = Limits(timeout_s=job.timeout_s)
     sources = [Source(file, read_text(file)) for file in job.files]
     tasks = {}
     for source in sources:

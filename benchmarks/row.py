@@ -17,7 +17,6 @@ from benchmarks.measure import Job, Measurement
 from benchmarks.sets.case import Case
 from benchmarks.tools.process import Process, run_measured
 from benchmarks.tools.tool import Counts, Tool
-from dekker.task import DEFAULT_UNROLL
 
 ROOT = Path(__file__).parents[1]
 GRACE_S = 30.0
@@ -78,7 +77,7 @@ def run_case(case: Case, options: Options) -> Row:
     with tempfile.TemporaryDirectory(prefix="dekker-benchmark-") as name:
         folder = Path(name)
         files = _write(case, folder)
-        job = Job(files, case.model, options.engine, case.unroll or DEFAULT_UNROLL, options.repeat, options.timeout_s)
+        job = Job(files, case.model, options.engine, options.repeat, options.timeout_s)
         measured, failure = _measured(job)
         own_s = min(measured.engine_s) + measured.parse_s if measured.engine_s and not measured.unfinished else None
         tools = tuple(_beside(tool, case, files, measured, own_s, options, folder) for tool in options.tools)
@@ -116,9 +115,8 @@ def _measured(job: Job) -> tuple[Measurement, tuple[str, ...]]:
 
 
 def _wrong_counts(case: Case, measured: Measurement) -> Iterator[str]:
-    expected = {Path(file).name if case.texts else file: count for file, count in case.expected.items()}
     for file, traces in measured.traces.items():
-        wanted = expected.get(Path(file).name if case.texts else file)
+        wanted = case.expected.get(Path(file).name if case.texts else file)
         if wanted is not None and wanted != traces and file not in measured.unfinished:
             yield f"{case.label}: {Path(file).name} has {traces} complete traces, expected {wanted}"
 

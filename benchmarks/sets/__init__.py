@@ -30,7 +30,8 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     "fib": (updates.FIB,),
     "fetch-add": (updates.FETCH_ADD,),
     "cas": (updates.CAS,),
-    "llsc": (updates.LLSC, updates.LLSC_LOOP),
+    "llsc": (updates.LLSC,),
+    "llsc-loop": (updates.LLSC_LOOP,),
     "lock": (updates.LOCK,),
     "ticket": (updates.TICKET,),
 }
@@ -38,11 +39,16 @@ MEMORY = "memory"
 CORPORA = tuple(f"corpus-{name}" for name in ARCHITECTURES)
 
 SHORT = (
-    "fig11=4,8,10 writers=6 sb-ring=8,12 iriw=4,6 message=16,64 chain=10 fib=4 fetch-add=4,6 cas=2,3 llsc=3,4 lock=3 "
-    "ticket=3 memory=6,8,10 corpus-ppc corpus-x86 corpus-aarch64 corpus-c"
+    "fig11=4,8,10 writers=6 sb-ring=8,12 iriw=4,6 message=16,64 chain=10 fib=4 fetch-add=4,6 cas=2,3 llsc=3,4 "
+    "llsc-loop=3 lock=3 ticket=3 memory=6,8,10 corpus-ppc corpus-x86 corpus-aarch64 corpus-c"
+)
+RESULTS = (
+    "fig11=8,10,12 writers=7,8 sb-ring=12,14 iriw=6,8 message=64,128 chain=40,80 fib=5,6 fetch-add=7,8 cas=3,4 "
+    "llsc=5,6 llsc-loop=3,4 lock=4,5 ticket=4,5 memory"
 )
 LISTS = {
     "short": SHORT.split(),
+    "results": [*RESULTS.split(), *CORPORA],
     "all": [*FAMILIES, MEMORY, *CORPORA],
 }
 
@@ -81,5 +87,6 @@ SETS: dict[str, BenchmarkSet] = {
         for name, architecture in zip(CORPORA, ARCHITECTURES.values(), strict=True)
     },
     "short": BenchmarkSet("a little of everything, under two minutes", _of_list),
+    "results": BenchmarkSet("what benchmarks/README.md shows: the greater sizes, and the corpus", _of_list),
     "all": BenchmarkSet("everything", _of_list),
 }

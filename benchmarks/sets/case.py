@@ -21,5 +21,4 @@ class Case:
     files: tuple[str, ...] = ()
     expected: Mapping[str, int] = field(default_factory=dict)
     sketch: Sketch | None = None
-    unroll: int | None = None
     skipped: str = ""

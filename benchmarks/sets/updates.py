@@ -107,7 +107,7 @@ LLSC = Family(
 )
 LLSC_LOOP = Family(
     name="llsc-loop",
-    about="the same, unrolled to two attempts",
+    about="n threads, two attempts each to increment with load-linked and store-conditional",
     size="threads",
     sizes=(2, 3),
     models=("power", "aarch64"),

@@ -114,6 +114,7 @@ nb::dict statistics_dict(const Statistics& s) {
   nb::dict result;
   result["complete"] = s.complete;
   result["blocked"] = s.blocked;
+  result["deadlocks"] = s.deadlocks;
   result["abandoned"] = s.abandoned;
   result["cut"] = s.cut;
   result["failed"] = s.failed;

@@ -187,11 +187,19 @@ class Explorer {
   }
 
   void detect_races(EventId store) {
+    const Event<W>& e = event(store);
     const Bits past = run_.past_of(store, no_event);
+    Bits rest = past;
+    Key source;
+    if (e.role != Role::plain) {
+      const Event<W>& read = event(e.partner);
+      if (read.read_from != no_event) source = run_.key_of(read.read_from);
+      rest.clear(read.run_index);
+      if (e.chosen_by != no_event) rest.clear(event(e.chosen_by).run_index);
+    }
     for_racing_loads(store, past, [&](Activation& activation) {
-      Template made;
-      made.store = run_.key_of(store);
-      add_template(activation, std::move(made), past);
+      TemplateIdentity identity{items_of(activation, rest, false), run_.key_of(store), source};
+      add_template(activation, {items_of(activation, past, true), run_.key_of(store), {}, {}}, std::move(identity));
     });
   }
 
@@ -223,11 +231,10 @@ class Explorer {
         const std::size_t taken = event(taken_by).run_index;
         if (taken < activation.run_size || past.test(taken)) return;
       }
-      Template made;
-      made.store = update.write;
-      made.update = run_.key_of(id);
-      made.update_source = store == no_event ? Key{} : run_.key_of(store);
-      add_template(activation, std::move(made), past);
+      const Key source_key = store == no_event ? Key{} : run_.key_of(store);
+      TemplateIdentity identity{items_of(activation, past, false), update.write, source_key};
+      add_template(activation, {items_of(activation, past, true), update.write, run_.key_of(id), source_key},
+                   std::move(identity));
     });
   }
 
@@ -253,16 +260,18 @@ class Explorer {
     return found;
   }
 
-  void add_template(Activation& activation, Template made, const Bits& past) {
-    std::vector<TemplateItem> identity;
-    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i) {
-      if (!past.test(i)) continue;
-      made.items.push_back(template_item(i, activation.run_size, past, i));
-      identity.push_back(template_item(i, activation.run_size, past, run_.items().size()));
-    }
-    std::ranges::sort(identity);
-    identity.push_back({made.store, ItemKind::write, made.update_source, made.update.has_value()});
+  static void add_template(Activation& activation, Template made, TemplateIdentity identity) {
+    std::ranges::sort(identity.items);
     if (activation.seen.insert(std::move(identity)).second) activation.templates.push_back(std::move(made));
+  }
+
+  // What was committed since the activation began and belongs to the cut. To be replayed, writes are placed among what is
+  // there at their turn; to be compared, among the whole cut.
+  std::vector<TemplateItem> items_of(const Activation& activation, const Bits& cut, bool is_replayed) const {
+    std::vector<TemplateItem> items;
+    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
+      if (cut.test(i)) items.push_back(template_item(i, activation.run_size, cut, is_replayed ? i : run_.items().size()));
+    return items;
   }
 
   // The item at run index `i`; the predecessor of a write is looked for among the prefix and the cut below `limit`.
@@ -333,21 +342,51 @@ class Explorer {
 
   void finish() {
     Statistics& statistics = outcome_.statistics;
-    bool cut = false, blocked = false, failed = false;
-    for (const ThreadState<W>& thread : run_.machine().threads()) {
-      cut |= thread.status == ThreadStatus::cut;
-      blocked |= thread.status == ThreadStatus::blocked || thread.status == ThreadStatus::running;
-      failed |= thread.status == ThreadStatus::failed;
-    }
     if (run_.is_abandoned()) {
       ++statistics.abandoned;
       return;
     }
     note_violations();
-    if (failed) ++statistics.failed;
-    else if (cut) ++statistics.cut;
-    else if (blocked) ++statistics.blocked;
-    else complete();
+    if (any_thread(ThreadStatus::failed)) {
+      ++statistics.failed;
+    } else if (any_thread(ThreadStatus::cut)) {
+      ++statistics.cut;
+    } else if (any_thread(ThreadStatus::blocked) || any_thread(ThreadStatus::running)) {
+      ++statistics.blocked;
+    } else if (any_thread(ThreadStatus::waiting)) {
+      ++statistics.blocked;
+      if (is_deadlock()) ++statistics.deadlocks;
+    } else {
+      complete();
+    }
+  }
+
+  bool any_thread(ThreadStatus status) const {
+    const auto& threads = run_.machine().threads();
+    return std::ranges::any_of(threads, [&](const ThreadState<W>& thread) { return thread.status == status; });
+  }
+
+  // Does every waiting thread wait for ever? It does if all that it read in its last round is the last word on its location.
+  bool is_deadlock() const {
+    return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
+      if (thread.status != ThreadStatus::waiting) return true;
+      const std::int32_t target = program_.threads[number_of(thread)].code[at(thread.pc)].target;
+      for (std::size_t i = thread.events.size(); i-- > 0;) {
+        const Event<W>& e = event(thread.events[i]);
+        if (e.pc < target || e.pc > thread.pc) break;
+        if (e.kind == EventKind::read && !reads_last_write(e)) return false;
+      }
+      return true;
+    });
+  }
+
+  std::size_t number_of(const ThreadState<W>& thread) const {
+    return static_cast<std::size_t>(&thread - run_.machine().threads().data());
+  }
+
+  bool reads_last_write(const Event<W>& read) const {
+    const std::vector<EventId>& order = run_.location(run_.find_location(read.address)).order;
+    return read.read_from == (order.empty() ? no_event : order.back());
   }
 
   void note_violations() {

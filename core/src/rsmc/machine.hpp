@@ -79,7 +79,7 @@ struct Event {
   FixedBits<W> readers;  // writes: matrix indices of the reads that took this value
 };
 
-enum class ThreadStatus : std::uint8_t { running, finished, blocked, cut, failed };
+enum class ThreadStatus : std::uint8_t { running, finished, blocked, waiting, cut, failed };
 
 template <std::size_t W>
 struct RegisterContent {
@@ -254,6 +254,7 @@ class Machine {
     switch (instruction.operation) {
       case Operation::branch:
       case Operation::assume:
+      case Operation::await:
       case Operation::check:
         return known(state, instruction.value);
       default:
@@ -296,6 +297,13 @@ class Machine {
       case Operation::assume:
         merge(state.control, sources_of(state, instruction.value));
         if (!truth(state, instruction.value)) state.status = ThreadStatus::blocked;
+        break;
+      case Operation::await:
+        merge(state.control, sources_of(state, instruction.value));
+        if (!truth(state, instruction.value)) {
+          state.status = ThreadStatus::waiting;
+          state.pc = pc;
+        }
         break;
       case Operation::check:
         if (!truth(state, instruction.value)) {

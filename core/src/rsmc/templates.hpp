@@ -39,11 +39,21 @@ struct Template {
   Key update_source;
 };
 
+// Two continuations are the same if they have the same cut, whatever its order, and the same store. An update is the same
+// whether its halves are committed in one step or apart: the first half is named by its source alone.
+struct TemplateIdentity {
+  std::vector<TemplateItem> items;  // sorted
+  Key store;
+  Key source;  // of the first half, if the store is the second half of an update
+
+  auto operator<=>(const TemplateIdentity&) const = default;
+};
+
 // One call of Explore on a load: where it began, and the continuations found for it.
 struct Activation {
   std::size_t run_size;
   std::vector<Template> templates;
-  std::set<std::vector<TemplateItem>> seen;
+  std::set<TemplateIdentity> seen;
 };
 
 }  // namespace dekker::rsmc

@@ -14,7 +14,7 @@ from itertools import pairwise
 from dekker.cat.interpreter import OPERATIONS, Slots, SlotValue, base_values, empty_slots, fill_inputs
 from dekker.cat.model import Model
 from dekker.cat.relational import Check, Fixpoint, Op, RelationalProgram, Step
-from dekker.execution import Event, Execution, pairs
+from dekker.execution import PICK_RELATIONS, Event, Execution, pairs
 
 Pair = tuple[int, int]
 
@@ -164,6 +164,7 @@ class _Explainer:
     def __init__(self, model: Model, execution: Execution) -> None:
         self.program = model.program
         self.events = execution.events
+        self.primitive = execution.relations
         self.base = {item.slot: item.name for item in self.program.inputs}
         self.names = {**model.names, **self.base}
         self.definition = {step.dst: step for step in _operations(self.program.steps)}
@@ -246,7 +247,7 @@ class _Explainer:
 
     def _defined(self, slot: int, pair: Pair, scope: _Scope) -> Chain:
         if slot in self.base:
-            return (Link(*pair, (self.base[slot],)),)
+            return (Link(*pair, (self._base_name(slot, pair),)),)
         rounds = scope.rounds(slot)
         if rounds is not None:
             result, scopes = rounds
@@ -257,6 +258,13 @@ class _Explainer:
         if handler is None:
             return (Link(*pair, (self.text(slot),)),)
         return handler(self, definition, pair, scope)
+
+    def _base_name(self, slot: int, pair: Pair) -> str:
+        """A model that does not tell dependencies through a selection apart sees them as others (`as_seen_by`)."""
+        name = self.base[slot]
+        own = self.primitive.get(name)
+        seen_as = {plain: picked for picked, plain in PICK_RELATIONS.items()}
+        return seen_as[name] if name in seen_as and own and not own[pair[0]] >> pair[1] & 1 else name
 
     def is_filter(self, slot: int) -> bool:
         if slot in self.base:

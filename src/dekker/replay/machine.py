@@ -17,7 +17,7 @@ from typing import Any
 
 from dekker.errors import UnsupportedError
 from dekker.execution import Event, TraceEvent
-from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, mask
+from dekker.ir.arithmetic import RMW_OPERATORS, mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, evaluate_binary, evaluate_unary
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
@@ -374,7 +374,7 @@ def _updated(op: str, width: int, old: Word, operand: Word) -> Word:
         return operand
     return Word(
         RMW_OPERATORS[op](width, old.value, operand.value),
-        computed(op, width, old.shape, operand.shape, update=op not in BINARY_OPERATORS),
+        computed(op, width, old.shape, operand.shape),
         old.sources | operand.sources,
         operand.picked,
     )

@@ -27,7 +27,7 @@ from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue, Observable, RegisterValue, observables
 from dekker.replay.machine import Mismatch, ThreadRun, run_thread
-from dekker.replay.thin_air import Shape, unjustified
+from dekker.replay.thin_air import Place, Shape, unjustified
 from dekker.result import Violation
 
 __all__ = ["Mismatch", "Replayed", "replay"]
@@ -138,14 +138,14 @@ class _Builder:
 
     def _refuse_thin_air(self) -> None:
         done = {(run.thread, index): item for run in self.runs for index, item in enumerate(run.done)}
-        origins: dict[tuple[int, int], Shape] = {}
+        origins: dict[Place, Shape] = {}
         for source, read in pairs(self.relations["rf"]):
             write, event = self.events[source], self.events[read]
             place = (event.thread, event.index)
             origins[place] = done[place].address if write.initial else done[write.thread, write.index].value
-        for thread, index in sorted(unjustified(origins)):
-            event = done[thread, index].event
-            raise Mismatch(f"{self._show(event)} takes a value that comes from nothing but itself")
+        values = {place: done[place].event.value for place in origins}
+        for place in sorted(unjustified(origins, values)):
+            raise Mismatch(f"{self._show(done[place].event)} takes a value that comes from nothing but itself")
 
     def _order_writes(self, location: Location) -> None:
         first = len(self.locations)

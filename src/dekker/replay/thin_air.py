@@ -26,12 +26,9 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """An operation; `update` marks those of read-modify-writes that expressions do not have."""
-
     op: str
     width: int
     operands: tuple[Shape, ...]
-    update: bool = False
 
 
 Shape = int | Returned | Computed
@@ -40,36 +37,43 @@ _ZERO_FOR_EQUALS = frozenset(("xor", "sub", "ne", "ult", "ugt", "slt", "sgt"))
 _ONE_FOR_EQUALS = frozenset(("eq", "ule", "uge", "sle", "sge"))
 
 
-def computed(op: str, width: int, *operands: Shape, update: bool = False) -> Shape:
+_LARGEST_AND_SMALLEST = frozenset(("max", "min", "umax", "umin"))
+
+
+def computed(op: str, width: int, *operands: Shape) -> Shape:
+    """The shape of a unary or binary operation, or of what a read-modify-write stores."""
+    if op == "nand":
+        return computed("not", width, computed("and", width, *operands))
     numbers = [operand for operand in operands if isinstance(operand, int)]
     if len(numbers) == len(operands):
-        if update:
-            return RMW_OPERATORS[op](width, *numbers)
-        return evaluate_unary(op, width, *numbers) if len(numbers) == 1 else evaluate_binary(op, width, *numbers)
+        return _evaluated(op, width, *numbers)
     if op in ("and", "mul") and 0 in numbers:
         return 0
     if len(operands) == 2 and operands[0] == operands[1]:
-        if op in _ZERO_FOR_EQUALS:
-            return 0
-        if op in _ONE_FOR_EQUALS:
-            return 1
-    return Computed(op, width, operands, update)
+        if op in _LARGEST_AND_SMALLEST:
+            return operands[0]
+        if op in _ZERO_FOR_EQUALS or op in _ONE_FOR_EQUALS:
+            return int(op in _ONE_FOR_EQUALS)
+    return Computed(op, width, operands)
 
 
-def unjustified(origins: Mapping[Place, Shape]) -> set[Place]:
-    """The reads whose values rest on themselves; `origins` says where each read has its value from."""
-    open_reads = dict(origins)
-    numbers: dict[Place, int] = {}
+def _evaluated(op: str, width: int, *numbers: int) -> int:
+    if op in _LARGEST_AND_SMALLEST:
+        return RMW_OPERATORS[op](width, *numbers)
+    return evaluate_unary(op, width, *numbers) if len(numbers) == 1 else evaluate_binary(op, width, *numbers)
+
+
+def unjustified(origins: Mapping[Place, Shape], values: Mapping[Place, int]) -> set[Place]:
+    """The reads whose values rest on themselves. `origins` says on what each read rests: what was written, or for an
+    initial value its address; `values` what it returned."""
+    open_reads = set(origins)
+    justified: dict[Place, int] = {}
     while True:
-        settled = {}
-        for read, shape in open_reads.items():
-            reduced = _reduced(shape, numbers)
-            if isinstance(reduced, int):
-                settled[read] = reduced
+        settled = [read for read in open_reads if isinstance(_reduced(origins[read], justified), int)]
         if not settled:
-            return set(open_reads)
-        numbers |= settled
-        open_reads = {read: shape for read, shape in open_reads.items() if read not in settled}
+            return open_reads
+        justified |= {read: values[read] for read in settled}
+        open_reads.difference_update(settled)
 
 
 def _reduced(shape: Shape, numbers: Mapping[Place, int]) -> Shape:
@@ -77,5 +81,5 @@ def _reduced(shape: Shape, numbers: Mapping[Place, int]) -> Shape:
         return numbers.get(shape.read, shape)
     if isinstance(shape, Computed):
         operands = (_reduced(operand, numbers) for operand in shape.operands)
-        return computed(shape.op, shape.width, *operands, update=shape.update)
+        return computed(shape.op, shape.width, *operands)
     return shape

@@ -73,7 +73,9 @@ class _Machine:
                 case syntax.Check():
                     self.check(statement, environment)
                 case syntax.Include():
-                    path = find_include(statement.path, statement.span, (Path(statement.span.source.name).parent, *self.search))
+                    path = find_include(
+                        statement.path, statement.span, (Path(statement.span.source.name).parent, *self.search)
+                    )
                     if path not in self.included:
                         self.included.add(path)
                         self.run(parse_file(path).statements, environment)

@@ -72,7 +72,8 @@ enum class Stop : std::uint8_t { not_stopped, time, memory, traces, events, inte
 
 struct Statistics {
   std::uint64_t complete = 0;
-  std::uint64_t blocked = 0;    // runs in which an assumption failed or a thread waits for ever
+  std::uint64_t blocked = 0;    // runs that end with a failed assumption or a thread that waits
+  std::uint64_t deadlocks = 0;  // blocked runs in which all that stopped wait for ever
   std::uint64_t abandoned = 0;  // runs in which the model allowed no parameter for some event
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion

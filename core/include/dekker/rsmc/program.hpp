@@ -36,6 +36,7 @@ enum class Operation : std::uint8_t {
   check,
   choose,
   exit,
+  await,
 };
 
 inline constexpr std::int32_t none = -1;
@@ -52,7 +53,7 @@ struct Instruction {
   bool is_signed = false;
   bool is_exclusive = false;
   bool is_weak = false;
-  std::int32_t target = 0;          // jumps
+  std::int32_t target = 0;          // jumps; where an await begins to read
   std::int32_t read_class = none;   // event classes, by number
   std::int32_t write_class = none;
   std::int32_t failed_class = none;  // the read of a failed compare_exchange
