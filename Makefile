@@ -8,7 +8,7 @@ CORE_TESTS := build/core-tests
 CORE_TESTS_SANITIZED := build/core-tests-sanitized
 CORE_TESTS_OPTIONS := -G Ninja -DDEKKER_TESTS=ON -DDEKKER_BINDINGS=OFF -DDEKKER_WARNINGS_AS_ERRORS=ON
 
-.PHONY: demo test install lint core-tests core-tests-sanitized pytest clean
+.PHONY: demo test install lint core-tests core-tests-sanitized pytest bench bench-results clean
 
 demo: install
 	$(BIN)/dekker litmus examples/litmus/dekker-x86.litmus
@@ -46,6 +46,13 @@ core-tests-sanitized: install
 
 pytest: install
 	$(BIN)/pytest -n auto
+
+bench: install
+	$(BIN)/python -m benchmarks short
+
+# Measures what benchmarks/README.md shows and puts it there.
+bench-results: install
+	$(BIN)/python -m benchmarks results --into benchmarks/README.md
 
 clean:
 	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

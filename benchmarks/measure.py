@@ -74,7 +74,9 @@ def measure(job: Job) -> Measurement:
     found.start_mb = peak_of_memory_mb()
     run = ENGINES[job.engine]
     results = _repetition(run, tasks, found)
-    while tasks and len(found.engine_s) < job.repeat and sum(found.engine_s) < job.timeout_s and not found.unfinished:
+    for _ in range(job.repeat - 1):
+        if found.unfinished or not results or sum(found.engine_s) >= job.timeout_s:
+            break
         _repetition(run, tasks, found)
     found.peak_mb = peak_of_memory_mb()
     _count(results, found)

@@ -23,7 +23,7 @@ def corpus_cases(request: Request) -> Iterator[Case]:
     name = request.name.removeprefix("corpus-")
     files = tuple(sorted(_by_architecture(request.corpus).get(name, ())))
     for model in request.models or (None,):
-        label = f"corpus {ARCHITECTURES[name]}"
+        label = f"corpus {ARCHITECTURES[name]} {len(files)}"
         if not files:
             yield Case(request.name, label, model, skipped="the corpus has no such tests")
             continue

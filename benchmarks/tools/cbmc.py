@@ -20,7 +20,7 @@ PHRASES = rephrased(
     Publish=f"{_FULL}\n{{location}} = {{value}};",
     full_fence=_FULL,
     light_fence=_FULL,
-    AtomicIncrement=f"{_BEGIN} {{register}}{{location}}; {{location}} = {{location}} + 1; {_END}",
+    AtomicIncrement=f"{_BEGIN} {{register}}{{location}}++; {_END}",
     CompareAndIncrement=f"seen{{n}} = {{location}};\n"
     f"{_BEGIN} won{{n}} = {{location}} == seen{{n}}; if (won{{n}}) {{location}} = seen{{n}} + 1; {_END}",
     TryLock=f"{_BEGIN} taken{{n}} = {{location}}; {{location}} = 1; {_END}",

@@ -109,7 +109,7 @@ def explore(
 ) -> Exploration:
     """`order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
-    what uses the status of a store-conditional waits for its write; the checks that are about atomicity, as bits."""
+    what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0."""
     found = explore_natively(
         program.threads,
         program.expressions,

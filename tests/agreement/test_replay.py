@@ -17,6 +17,9 @@ from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE
 from dekker.cat import Model, compile_model
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.axiomatic.engine import Accepted, accepted_executions
+from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.rsmc.orders import COMMIT_ORDERS
+from dekker.errors import UnsupportedError
 from dekker.execution import Trace, TraceEvent
 from dekker.frontends import default_model, parse_program
 from dekker.ir.layout import layout
@@ -120,6 +123,39 @@ def test_examples_of_states_and_violations(program: Program) -> None:
         assert tuple(values[item] for item in program.property.observed) == state
     for violation, trace in found.examples.violations.items():
         assert violation in replay(program, trace).violations
+
+
+def check_rsmc_examples(program: Program, model: Model) -> None:
+    try:
+        found = rsmc.run(Task(program, model, Limits(unroll=1, timeout_s=10), examples=True))
+    except UnsupportedError:
+        assume(False)
+    assume(found.stopped_by is None)
+    # An execution without events is no example.
+    assert found.examples.states.keys() == found.states.keys() or not found.examples.states
+    for state, trace in found.examples.states.items():
+        replayed = replay(program, trace)
+        assert tuple(replayed.values[item] for item in program.property.observed) == state, print_program(program)
+        assert judge(model, replayed.execution).allowed, print_program(program)
+        assert all(run.end == COMPLETE for run in replayed.runs), print_program(program)
+    for violation, trace in found.examples.violations.items():
+        replayed = replay(program, trace)
+        assert violation in replayed.violations, print_program(program)
+        assert judge(model, replayed.execution).allowed, print_program(program)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_examples_of_rsmc(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(COMMIT_ORDERS)))
+    flavour = C11 if name == "rc11" else data.draw(st.sampled_from((HARDWARE, ANNOTATED)))
+    check_rsmc_examples(data.draw(litmus_programs.programs(flavour)), load_model(name))
+
+
+@settings(max_examples=150)
+@given(program=odd_programs.programs(), name=st.sampled_from(sorted(COMMIT_ORDERS)))
+def test_examples_of_rsmc_in_odd_programs(program: Program, name: str) -> None:
+    check_rsmc_examples(program, load_model(name))
 
 
 # --- traces that were tampered with

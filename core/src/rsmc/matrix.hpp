@@ -24,7 +24,7 @@ class Matrix {
 
   std::size_t size() const { return model_.n_events(); }
   void pop_to(std::size_t n_events) { model_.pop_to(n_events); }
-  bool is_allowed(Word skipped) { return model_.is_allowed(skipped); }
+  bool is_allowed() { return model_.is_allowed(); }
   Word raised_flags() { return model_.raised_flags(); }
 
   std::uint32_t push_initial_write() {

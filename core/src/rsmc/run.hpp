@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 
 #include "rsmc/commit_before.hpp"
 #include "rsmc/matrix.hpp"
@@ -39,7 +40,7 @@ class Run {
 
   Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits)
       : program_(program), order_(order), matrix_(program, model), machine_(program, order, limits),
-        commit_before_(order_, machine_) {
+        commit_before_(order_, machine_), random_(order.pick_seed) {
     take_local_events();
   }
   Run(const Run&) = delete;
@@ -66,9 +67,6 @@ class Run {
     return events[at(key.index)];
   }
 
-  // Checks left out until further notice, as a mask.
-  void skip_checks(Word skipped) { skipped_checks_ = skipped; }
-
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
   // What to commit next. Stores first: fewer races are then found late. What had better wait comes last: what would part
@@ -76,6 +74,7 @@ class Run {
   // load is committed), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
   EventId pick() {
+    if (order_.pick_seed != 0) return pick_at_random();
     EventId read = no_event, hasty = no_event;
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
@@ -352,6 +351,19 @@ class Run {
     trail_.push_back({Change::decided, id, 0});
   }
 
+  EventId pick_at_random() {
+    enabled_.clear();
+    for (const ThreadState<W>& thread : machine_.threads()) {
+      for (EventId id : thread.events) {
+        Event<W>& e = machine_.event(id);
+        if (e.state != EventState::pending || is_absent(id)) continue;
+        if (commit_before_.is_enabled(thread, e)) enabled_.push_back(id);
+        if (order_.in_order) break;
+      }
+    }
+    return enabled_.empty() ? no_event : enabled_[random_() % enabled_.size()];
+  }
+
   bool is_hasty(EventId id) const {
     const Event<W>& e = machine_.event(id);
     if (order_.in_order) return false;
@@ -440,7 +452,7 @@ class Run {
 
   bool decide() {
     ++n_checks_;
-    return matrix_.is_allowed(skipped_checks_);
+    return matrix_.is_allowed();
   }
 
   void proceed(std::int32_t thread) {
@@ -458,7 +470,7 @@ class Run {
   // An initial write, or a fence behind everything committed, is always allowed; deciding it now keeps the model at a
   // decided state whenever a mark is taken.
   void settle() {
-    if (!matrix_.is_allowed(skipped_checks_)) throw std::logic_error("the model forbids a fence or an initial write");
+    if (!matrix_.is_allowed()) throw std::logic_error("the model forbids a fence or an initial write");
   }
 
   bool is_outside(const Event<W>& e) const {
@@ -523,7 +535,8 @@ class Run {
   std::uint64_t n_failed_ = 0;
   std::uint64_t n_commits_ = 0;
   std::uint64_t n_checks_ = 0;
-  Word skipped_checks_ = 0;
+  std::mt19937_64 random_;
+  std::vector<EventId> enabled_;
 };
 
 }  // namespace dekker::rsmc

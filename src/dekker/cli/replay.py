@@ -6,6 +6,7 @@ import click
 
 from dekker.cli.main import STATUS_HOLDS, STATUS_VIOLATED
 from dekker.cli.witness_files import terminal_width
+from dekker.errors import InputError
 from dekker.models import load_model
 from dekker.replay import check_witness
 from dekker.report.execution_text import execution_text, heading
@@ -29,9 +30,11 @@ def command(path: str, model: str | None, quiet: bool) -> int:
     Status 0: it holds. 1: it does not, or the model given by --model forbids the execution. 2: it is no witness.
     """
     witness = from_json(read_text(path), path)
-    program = witnessed_program(witness)
-    own = witnessed_model(witness)
-    problems = check_witness(witness, program, own)
+    try:
+        program, own = witnessed_program(witness), witnessed_model(witness)
+        problems = check_witness(witness, program, own)
+    except RecursionError:
+        raise InputError(f"the program or the model in '{path}' is nested too deeply") from None
     width = terminal_width()
     if problems:
         print(f"{path} does not hold:")

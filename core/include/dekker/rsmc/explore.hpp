@@ -28,8 +28,8 @@ struct CommitOrder {
   bool forwarding = false;
   // What uses the status of a store-conditional waits until its write is committed.
   bool status_is_dependency = false;
-  // The checks of the model (by number) that forbid writes between the halves of an update.
-  std::uint64_t atomicity_checks = 0;
+  // Not 0: what to commit next is drawn at random, which must make no difference to what is found.
+  std::uint64_t pick_seed = 0;
 };
 
 struct Limits {

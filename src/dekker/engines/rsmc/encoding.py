@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dekker.cat.relational import RelationalProgram
-from dekker.engines.rsmc.orders import CommitOrder
+from dekker.engines.rsmc.orders import MAY_FAIL, CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import BASE_SETS, INITIAL_THREAD, Event
 from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
@@ -176,7 +176,7 @@ class Encoder:
                 found = self._access(address, size) | {
                     "destination": self.register(status),
                     "value": self.expression(value),
-                    "write_class": self.access("W", order, "X", "RMW"),
+                    "write_class": self.access("W", order, "X", "RMW", MAY_FAIL),
                 }
             case Rmw(dst, op, address, operand, size, order):
                 tags = ("AMO", "RMW") if dst is not None else ("AMO", "RMW", "NORET")
@@ -219,8 +219,8 @@ class Encoder:
             "value": self.expression(instruction.desired),
             "expected": self.expression(instruction.expected),
             "flags": WEAK * instruction.weak,
-            "read_class": self.access("R", order, "AMO", "RMW"),
-            "write_class": self.access("W", order, "AMO", "RMW"),
+            "read_class": self.access("R", order, "AMO", "RMW", MAY_FAIL),
+            "write_class": self.access("W", order, "AMO", "RMW", MAY_FAIL),
             "failed_class": self.access("R", instruction.failure_order, "AMO"),
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dekker.cat.relational import Op, RelationalProgram, with_derived_from_read
+from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.encoding import Encoder, encode_observables
 from dekker.engines.rsmc.orders import CommitOrder, commit_order
 from dekker.errors import UnsupportedError
@@ -12,7 +12,6 @@ from dekker.execution import Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import Values, formula_holds
 from dekker.ir.expressions import Address
-from dekker.ir.instructions import CompareExchange, Load, StoreConditional
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Program
 from dekker.ir.property import Observable, RegisterValue, observables
@@ -27,7 +26,6 @@ STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 def run(task: Task) -> Result:
     """Every trace that the model allows, exactly once."""
     order = commit_order(task.model)
-    _refuse_unknown_orders(task)
     places = layout(task.program)
     observed = _observed(task.program)
     native = _encode(task, places, order, observed)
@@ -37,7 +35,7 @@ def run(task: Task) -> Result:
         order.same_location_writes,
         order.forwarding,
         bool(task.model.uses & STATUS_DEPENDENCIES),
-        _atomicity_checks(task.model.program),
+        order.pick_seed,
     )
     explored = _explored_program(task.model.program, order)
     exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
@@ -56,34 +54,6 @@ def run(task: Task) -> Result:
 def _explored_program(program: RelationalProgram, order: CommitOrder) -> RelationalProgram:
     """Where stores forward, from-read is computed from reads-from and coherence instead of being an input."""
     return with_derived_from_read(program) if order.forwarding else program
-
-
-def _atomicity_checks(program: RelationalProgram) -> int:
-    """The checks `empty rmw & …`, as bits."""
-    updates = {item.slot for item in program.inputs if item.name == "rmw"}
-    guarded = {
-        step.dst for step in program.steps if isinstance(step, Op) and step.code == "inter" and updates & {*step.args}
-    }
-    return sum(
-        1 << i for i, c in enumerate(program.checks) if c.kind == "empty" and not c.negated and c.slot in guarded
-    )
-
-
-def _refuse_unknown_orders(task: Task) -> None:
-    """Under RMO an update is a fence only if it succeeds, which the commit order cannot know in advance."""
-    if "FW" in task.model.uses:
-        raise UnsupportedError("the rsmc engine cannot run a model that uses 'FW'", hint="use --engine axiomatic")
-    if task.model.name != "rmo":
-        return
-    for function in task.program.functions:
-        for index, instruction in enumerate(function.body):
-            conditional = isinstance(instruction, CompareExchange | StoreConditional)
-            if conditional or (isinstance(instruction, Load) and instruction.exclusive):
-                raise UnsupportedError(
-                    "the rsmc engine does not handle conditional updates under rmo",
-                    function.span(index),
-                    "use --engine axiomatic",
-                )
 
 
 def _observed(program: Program) -> tuple[Observable, ...]:

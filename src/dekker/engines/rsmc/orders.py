@@ -16,6 +16,9 @@ from dekker.execution import Event
 from dekker.ir.instructions import Order
 
 ACQUIRES = frozenset((Order.ACQUIRE, Order.ACQ_REL, Order.SEQ_CST))
+MAY_FAIL = "may-fail"
+"""A tag, for commit orders only, of the events of updates that need not succeed."""
+
 RELEASES = frozenset((Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST))
 
 
@@ -37,12 +40,13 @@ class CommitOrder:
     """`same_location_reads`, `same_location_writes`: reads of one location stay in order; a write waits for all earlier
     accesses of its location. `forwarding`: a load may take the value of an own store before that store is committed,
     because the model orders neither the store's earlier accesses of the location before such a load, nor the store
-    itself."""
+    itself. `pick_seed`, unless 0, makes the explorer draw what to commit next, which must not change what it finds."""
 
     in_order: bool
     same_location_reads: bool = True
     same_location_writes: bool = True
     forwarding: bool = False
+    pick_seed: int = 0
     local: Callable[[Event], LocalOrder] = lambda event: UNORDERED
 
 
@@ -61,7 +65,9 @@ def _riscv(event: Event) -> LocalOrder:
 
 
 def _full_updates(event: Event) -> LocalOrder:
-    return LocalOrder("RMW" in event.tags, "RMW" in event.tags)
+    """An update is a fence, but one that may fail is so only if it succeeds, which is not known in advance."""
+    is_fence = "RMW" in event.tags and MAY_FAIL not in event.tags
+    return LocalOrder(is_fence, is_fence)
 
 
 IN_ORDER = CommitOrder(in_order=True)
@@ -86,4 +92,6 @@ def commit_order(model: Model) -> CommitOrder:
             f"no commit-before order is known for the model '{model.name}', so the rsmc engine cannot run it",
             hint="use --engine axiomatic",
         )
+    if "FW" in model.uses:
+        raise UnsupportedError("the rsmc engine cannot run a model that uses 'FW'", hint="use --engine axiomatic")
     return found

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "dekker/rsmc/arithmetic.hpp"
+#include "harness.hpp"
+
+using namespace dekker::rsmc;
+
+namespace {
+
+constexpr Value most_negative = Value{1} << 63;
+constexpr Value minus_one = ~Value{0};
+
+int as_int(int byte) { return byte < 128 ? byte : byte - 256; }
+
+// On bytes, in the arithmetic of int.
+int expected(BinaryOperator operation, int left, int right) {
+  const int sleft = as_int(left), sright = as_int(right);
+  switch (operation) {
+    case BinaryOperator::add: return left + right;
+    case BinaryOperator::sub: return left - right;
+    case BinaryOperator::mul: return left * right;
+    case BinaryOperator::udiv: return right == 0 ? 0 : left / right;
+    case BinaryOperator::sdiv: return right == 0 ? 0 : sleft / sright;
+    case BinaryOperator::urem: return right == 0 ? 0 : left % right;
+    case BinaryOperator::srem: return right == 0 ? 0 : sleft % sright;
+    case BinaryOperator::bit_and: return left & right;
+    case BinaryOperator::bit_or: return left | right;
+    case BinaryOperator::bit_xor: return left ^ right;
+    case BinaryOperator::shl: return right < 8 ? left << right : 0;
+    case BinaryOperator::lshr: return right < 8 ? left >> right : 0;
+    case BinaryOperator::ashr: return sleft >> std::min(right, 7);
+    case BinaryOperator::eq: return left == right;
+    case BinaryOperator::ne: return left != right;
+    case BinaryOperator::ult: return left < right;
+    case BinaryOperator::ule: return left <= right;
+    case BinaryOperator::ugt: return left > right;
+    case BinaryOperator::uge: return left >= right;
+    case BinaryOperator::slt: return sleft < sright;
+    case BinaryOperator::sle: return sleft <= sright;
+    case BinaryOperator::sgt: return sleft > sright;
+    case BinaryOperator::sge: return sleft >= sright;
+  }
+  return -1;
+}
+
+int expected(UpdateOperator operation, int left, int right) {
+  switch (operation) {
+    case UpdateOperator::exchange: return right;
+    case UpdateOperator::add: return left + right;
+    case UpdateOperator::sub: return left - right;
+    case UpdateOperator::bit_and: return left & right;
+    case UpdateOperator::nand: return ~(left & right);
+    case UpdateOperator::bit_or: return left | right;
+    case UpdateOperator::bit_xor: return left ^ right;
+    case UpdateOperator::max: return std::max(as_int(left), as_int(right));
+    case UpdateOperator::min: return std::min(as_int(left), as_int(right));
+    case UpdateOperator::umax: return std::max(left, right);
+    case UpdateOperator::umin: return std::min(left, right);
+  }
+  return -1;
+}
+
+// Bits above the width must not matter, nor be set in the result.
+template <class Operator>
+void check_on_all_bytes(Operator operation) {
+  constexpr Value above = 0xABCDEF0123456700;
+  int wrong = 0;
+  for (int left = 0; left < 256; ++left)
+    for (int right = 0; right < 256; ++right) {
+      const Value wanted = static_cast<Value>(expected(operation, left, right)) & 0xFF;
+      const Value found = apply(operation, 8, above | static_cast<Value>(left), above | static_cast<Value>(right));
+      if (found != wanted) ++wrong;
+    }
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST(binary_operators_on_bytes) {
+  for (int code = 0; code <= static_cast<int>(BinaryOperator::sge); ++code) check_on_all_bytes(static_cast<BinaryOperator>(code));
+}
+
+TEST(updates_on_bytes) {
+  for (int code = 0; code <= static_cast<int>(UpdateOperator::umin); ++code) check_on_all_bytes(static_cast<UpdateOperator>(code));
+}
+
+TEST(unary_operators_on_bytes) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const Value operand = 0xFF00 | static_cast<Value>(byte);
+    CHECK(apply(UnaryOperator::neg, 8, operand) == (static_cast<Value>(-byte) & 0xFF));
+    CHECK(apply(UnaryOperator::bit_not, 8, operand) == static_cast<Value>(255 - byte));
+    CHECK(apply(UnaryOperator::zext, 8, operand) == static_cast<Value>(byte));
+    CHECK(apply(UnaryOperator::sext, 8, operand) == static_cast<Value>(static_cast<std::int64_t>(as_int(byte))));
+  }
+}
+
+TEST(widths_of_64_bits_and_their_extremes) {
+  const auto binary = [](BinaryOperator operation, Value left, Value right) { return apply(operation, 64, left, right); };
+  CHECK(binary(BinaryOperator::sdiv, most_negative, minus_one) == most_negative);
+  CHECK(binary(BinaryOperator::srem, most_negative, minus_one) == 0);
+  CHECK(binary(BinaryOperator::sdiv, most_negative, 2) == Value{0} - (Value{1} << 62));
+  CHECK(binary(BinaryOperator::srem, minus_one - 6, 4) == minus_one - 2);
+  CHECK(binary(BinaryOperator::shl, 1, 63) == most_negative);
+  CHECK(binary(BinaryOperator::shl, 1, 64) == 0);
+  CHECK(binary(BinaryOperator::lshr, minus_one, minus_one) == 0);
+  CHECK(binary(BinaryOperator::ashr, most_negative, minus_one) == minus_one);
+  CHECK(binary(BinaryOperator::add, minus_one, 1) == 0);
+  CHECK(binary(BinaryOperator::slt, most_negative, 0) == 1);
+  CHECK(binary(BinaryOperator::ult, most_negative, 0) == 0);
+  CHECK(apply(UnaryOperator::neg, 64, most_negative) == most_negative);
+  CHECK(apply(UnaryOperator::sext, 64, minus_one) == minus_one);
+  CHECK(apply(UnaryOperator::sext, 32, 0x80000000) == 0xFFFFFFFF80000000);
+  CHECK(apply(UpdateOperator::max, 64, most_negative, 1) == 1);
+  CHECK(apply(UpdateOperator::umax, 64, most_negative, 1) == most_negative);
+  CHECK(apply(UpdateOperator::nand, 64, minus_one, minus_one) == 0);
+  CHECK(low_bits(64) == minus_one);
+  CHECK(low_bits(1) == 1);
+  CHECK(as_signed(1, 1) == -1);
+  CHECK(as_signed(64, most_negative) == std::numeric_limits<std::int64_t>::min());
+}

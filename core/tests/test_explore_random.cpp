@@ -1,0 +1,108 @@
+// Random programs, compared with enumeration.
+#include <random>
+
+#include "harness.hpp"
+#include "rsmc_models.hpp"
+#include "rsmc_oracles.hpp"
+
+using namespace rsmc_tests;
+
+namespace {
+
+constexpr int n_programs = 60;
+
+class Maker {
+ public:
+  explicit Maker(unsigned seed) : random_(seed) {}
+
+  // Every thread always makes the same accesses.
+  Threads straight() {
+    return threads([&](int i, std::int32_t pc) { return straight_line(i, pc); });
+  }
+
+  // With conditional updates, choices, branches and assumptions.
+  Threads any() {
+    return threads([&](int i, std::int32_t pc) { return any_line(i, pc); });
+  }
+
+  std::size_t below(std::size_t n) { return random_() % n; }
+
+ private:
+  template <class MakeLine>
+  Threads threads(MakeLine make) {
+    Threads made(2 + below(2));
+    const std::size_t longest = made.size() == 2 ? 4 : 3;
+    for (std::vector<Line>& lines : made) {
+      last_register_ = 0;
+      for (std::size_t n = 1 + below(longest); lines.size() < n;) lines.push_back(make(static_cast<int>(lines.size()), static_cast<std::int32_t>(lines.size())));
+    }
+    return made;
+  }
+
+  Address location() { return below(2) == 0 ? x : y; }
+  Expr address() { return below(3) == 0 ? depending(location(), last_register_) : Expr(location()); }
+  Expr operand(int i) { return below(3) == 0 ? reg(last_register_) + 1 : Expr(i + 1); }
+  int new_register(int i) { return last_register_ = i; }
+
+  // Expressions are made before the register that the line overwrites becomes the last one.
+  Line straight_line(int i, std::int32_t pc) {
+    const Expr where = address(), what = operand(i);
+    switch (below(12)) {
+      case 0: return fence();
+      case 1: return store_fence();
+      case 2: return branch(reg(last_register_), pc + 1);
+      case 3: return fetch_add(new_register(i), where, what);
+      case 4: return exchange(new_register(i), where, what);
+      case 5: case 6: case 7: return load(new_register(i), where);
+      default: return store(where, what);
+    }
+  }
+
+  Line any_line(int i, std::int32_t pc) {
+    const Expr where = address(), what = operand(i);
+    switch (below(12)) {
+      case 0: return branch(reg(last_register_), pc + 2);
+      case 1: return assume(reg(last_register_) != 1);
+      case 2: return compare_exchange(new_register(i), 5, where, static_cast<int>(below(2)), what, below(3) == 0);
+      case 3: return choose(new_register(i), 0, 1);
+      case 4: return load_linked(new_register(i), where);
+      case 5: return store_conditional(new_register(i), where, what);
+      default: return straight_line(i, pc);
+    }
+  }
+
+  std::mt19937 random_;
+  int last_register_ = 0;
+};
+
+void report(const Model& model, unsigned seed, const char* what) {
+  harness::fail(__FILE__, __LINE__, model.name + ", program " + std::to_string(seed) + ": " + what);
+}
+
+}  // namespace
+
+TEST(random_programs_have_the_candidates_that_the_model_allows) {
+  for (Model model : all_models())
+    for (unsigned seed = 0; seed < n_programs; ++seed) {
+      const Threads threads = Maker(seed).straight();
+      const States wanted = candidates(compile(threads, model), model);
+      for (std::uint64_t pick : {std::uint64_t{0}, std::uint64_t{seed} + 1}) {
+        model.order.pick_seed = pick;
+        const Outcome found = explored(threads, model);
+        if (states_of(found) != wanted) report(model, seed, pick == 0 ? "other traces than the candidates" : "another pick order");
+        if (found.statistics.stuck != 0) report(model, seed, "an event had no parameter");
+        if (model.order.in_order && found.statistics.abandoned != 0) report(model, seed, "abandoned runs");
+      }
+    }
+}
+
+TEST(random_programs_have_the_interleavings_that_sc_allows) {
+  const Model model = sc();
+  for (unsigned seed = 0; seed < 4 * n_programs; ++seed) {
+    const Threads threads = Maker(seed).any();
+    const Expected wanted = interleaved(compile(threads, model));
+    const Outcome found = explored(threads, model);
+    if (states_of(found) != wanted.states) report(model, seed, "other traces than the interleavings");
+    if (found.statistics.blocked != wanted.blocked) report(model, seed, "another number of blocked runs");
+  }
+}
