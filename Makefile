@@ -48,7 +48,7 @@ pytest: install
 	$(BIN)/pytest -n auto
 
 bench: install
-	$(BIN)/python -m benchmarks short
+	$(BIN)/python -m benchmarks short --timeout 10
 
 # Measures what benchmarks/README.md shows and puts it there.
 bench-results: install

@@ -53,7 +53,12 @@ class Outputs:
 @click.option("--with", "tools", metavar="TOOLS", help=f"Of {', '.join(TOOLS)}; or none. Default: all on PATH.")
 @click.option("--corpus", envvar="DEKKER_CORPUS", type=click.Path(path_type=Path), help="Folder of litmus tests.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows as JSON.")
-@click.option("--into", "document", type=click.Path(path_type=Path), help="Replace the results in a document.")
+@click.option(
+    "--into",
+    "document",
+    type=click.Path(path_type=Path),
+    help="Replace the results in a document, if all are complete.",
+)
 def command(  # noqa: PLR0913 — one argument per option
     sets: tuple[str, ...],
     list_sets: bool,
@@ -132,9 +137,12 @@ def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
     print("\n".join(ending))
     if outputs.json_file is not None:
         outputs.json_file.write_text(json.dumps(as_json(rows, options), indent=1) + "\n", encoding="utf-8")
-    if outputs.document is not None:
+    status = _status(rows)
+    if outputs.document is not None and status == STATUS_FINE:
         publish(outputs.document, _command_line(), "\n".join([*text, *ending]))
-    return _status(rows)
+    elif outputs.document is not None:
+        print(f"{outputs.document} stays as it is: these are no complete results", file=sys.stderr)
+    return status
 
 
 def _require_writable(outputs: Outputs) -> None:

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks.languages.assembly import Inexpressible, condition
 from benchmarks.sketch import (
+    AtomicIncrement,
     Await,
     CompareAndIncrement,
     Equals,
     Fence,
-    LinkedIncrement,
     Sketch,
-    StopIf,
-    Sum,
+    Statement,
     Thread,
     TryLock,
     locations,
@@ -29,12 +28,15 @@ RELAXED = "memory_order_relaxed"
 
 @dataclass(frozen=True)
 class Phrases:
-    """How each statement reads. `{place}` is the location as a pointer, `{n}` the number of the statement."""
+    """How each statement reads. `{place}` is the location as a pointer, `{n}` the number of the statement. What may end
+    the thread opens a block, in which the rest of the thread stands."""
 
     place: str = "{}"
     statements: dict[str, str] = field(default_factory=dict)
 
     def phrase(self, name: str, location: str = "", **words: object) -> str:
+        if name not in self.statements:
+            raise Inexpressible(f"C: no {name}")
         return self.statements[name].format(place=self.place.format(location), location=location, **words)
 
 
@@ -42,14 +44,16 @@ LITMUS = Phrases(
     statements={
         "Load": f"{{register}} = atomic_load_explicit({{place}}, {RELAXED});",
         "Store": f"atomic_store_explicit({{place}}, {{value}}, {RELAXED});",
+        "Sum": "{register} = {left} + {right};",
+        "StopIf": "if (!({register} == {value})) {{",
         "Publish": "atomic_store_explicit({place}, {value}, memory_order_release);",
         "full fence": "atomic_thread_fence(memory_order_seq_cst);",
         "light fence": "atomic_thread_fence(memory_order_acq_rel);",
         "AtomicIncrement": f"{{register}}atomic_fetch_add_explicit({{place}}, 1, {RELAXED});",
         "CompareAndIncrement": f"seen{{n}} = atomic_load_explicit({{place}}, {RELAXED});\n"
         "won{n} = atomic_compare_exchange_strong_explicit"
-        f"({{place}}, &seen{{n}}, seen{{n}} + 1, {RELAXED}, {RELAXED});",
-        "TryLock": "taken{n} = atomic_exchange_explicit({place}, 1, memory_order_acquire);",
+        f"({{place}}, &seen{{n}}, seen{{n}} + 1, {RELAXED}, {RELAXED});\nif (won{{n}} == 0) {{{{",
+        "TryLock": "taken{n} = atomic_exchange_explicit({place}, 1, memory_order_acquire);\nif (taken{n} == 0) {{",
         "Unlock": "atomic_store_explicit({place}, 0, memory_order_release);",
         "Await": "now{n} = atomic_load_explicit({place}, memory_order_acquire);\n"
         "__VERIFIER_assume(now{n} == {register});",
@@ -84,10 +88,7 @@ def body_lines(thread: Thread, phrases: Phrases) -> list[str]:
     lines = [f"int {name} = 0;" for name in declared]
     depth = 0
     for n, statement in enumerate(thread):
-        if isinstance(statement, LinkedIncrement):
-            raise Inexpressible("C: no LinkedIncrement")
-        words = {key: value for key, value in vars(statement).items() if value is not None}
-        lines += [depth * "  " + line for line in _lines(n, statement, words, phrases)]
+        lines += [depth * "  " + line for line in _lines(n, statement, phrases)]
         depth += lines[-1].endswith("{")
     return lines + [level * "  " + "}" for level in reversed(range(depth))]
 
@@ -103,20 +104,11 @@ def _helpers(thread: Thread) -> Iterator[str]:
                 yield f"now{n}"
 
 
-def _lines(n: int, statement: object, words: dict[str, object], phrases: Phrases) -> list[str]:
+def _lines(n: int, statement: Statement, phrases: Phrases) -> list[str]:
+    words = vars(statement) | {"n": n}
     name = type(statement).__name__
-    match statement:
-        case Sum(register, left, right):
-            return [f"{register} = {left} + {right};"]
-        case StopIf(register, value):
-            return [f"if (!({register} == {value})) {{"]
-        case Fence(full):
-            return [phrases.phrase("full fence" if full else "light fence")]
-        case CompareAndIncrement(location):
-            return [*phrases.phrase(name, location, n=n).splitlines(), f"if (won{n} == 0) {{"]
-        case TryLock(location):
-            return [*phrases.phrase(name, location, n=n).splitlines(), f"if (taken{n} == 0) {{"]
-    if name == "AtomicIncrement":
-        words["register"] = f"{words['register']} = " if "register" in words else ""
-    location = str(words.pop("location"))
-    return phrases.phrase(name, location, n=n, **words).splitlines()
+    if isinstance(statement, Fence):
+        name = "full fence" if statement.full else "light fence"
+    if isinstance(statement, AtomicIncrement):
+        words["register"] = "" if statement.register is None else f"{statement.register} = "
+    return phrases.phrase(name, str(words.pop("location", "")), **words).splitlines()

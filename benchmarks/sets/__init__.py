@@ -44,7 +44,7 @@ SHORT = (
 )
 RESULTS = (
     "fig11=8,10,12 writers=7,8 sb-ring=12,14 iriw=6,8 message=64,128 chain=40,80 fib=5,6 fetch-add=7,8 cas=3,4 "
-    "llsc=5,6 llsc-loop=3,4 lock=4,5 ticket=4,5 memory"
+    "llsc=5,6 llsc-loop=3,4 lock=4,5 ticket=5,7 memory"
 )
 LISTS = {
     "short": SHORT.split(),

@@ -22,8 +22,9 @@ PHRASES = rephrased(
     light_fence=_FULL,
     AtomicIncrement=f"{_BEGIN} {{register}}{{location}}++; {_END}",
     CompareAndIncrement=f"seen{{n}} = {{location}};\n"
-    f"{_BEGIN} won{{n}} = {{location}} == seen{{n}}; if (won{{n}}) {{location}} = seen{{n}} + 1; {_END}",
-    TryLock=f"{_BEGIN} taken{{n}} = {{location}}; {{location}} = 1; {_END}",
+    f"{_BEGIN} won{{n}} = {{location}} == seen{{n}}; if (won{{n}}) {{location}} = seen{{n}} + 1; {_END}\n"
+    "if (won{n} == 0) {{",
+    TryLock=f"{_BEGIN} taken{{n}} = {{location}}; {{location}} = 1; {_END}\nif (taken{{n}} == 0) {{{{",
     Unlock=f"{_FULL}\n{{location}} = 0;",
     Await="now{n} = {location};\n__CPROVER_assume(now{n} == {register});",
 )

@@ -49,6 +49,8 @@ class Builder {
 
   void acyclic(std::string name, Slot slot) { check(std::move(name), dekker::CheckKind::acyclic, slot); }
 
+  void irreflexive(std::string name, Slot slot) { check(std::move(name), dekker::CheckKind::irreflexive, slot); }
+
   // Nothing comes between the halves of an update.
   void atomic(Slot from_read) {
     check("atomic", dekker::CheckKind::empty, both(relation("rmw"), then(external(from_read), external(relation("co")))));
@@ -126,7 +128,9 @@ Model causal() {
   const Slot per_location = b.program_order_per_location();
   b.atomic(b.relation("fr"));
   b.acyclic("coherence", b.any_of({per_location, b.relation("rf"), b.relation("co"), b.relation("fr")}));
-  b.acyclic("causality", b.any_of({per_location, b.dependencies(), b.fenced(), b.relation("rf")}));
+  const Slot before = b.add(Opcode::transitive_closure, {b.any_of({per_location, b.dependencies(), b.fenced(), b.relation("rf")})});
+  b.acyclic("causality", before);
+  b.irreflexive("observation", b.then(b.relation("fr"), before));
   return b.finish("causal", out_of_order());
 }
 

@@ -14,7 +14,7 @@ Model tso();
 // One order of communication, fences, dependencies, and program order per location.
 Model relaxed();
 
-// As `relaxed`, but writes reach other threads one by one: communication is ordered per location only.
+// As `relaxed`, but writes reach other threads one by one: a read must only not miss what it can know of.
 Model causal();
 
 // As `relaxed`, but a load may take the value of an own store before others see it.

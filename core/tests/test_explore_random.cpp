@@ -106,3 +106,16 @@ TEST(random_programs_have_the_interleavings_that_sc_allows) {
     if (found.statistics.blocked != wanted.blocked) report(model, seed, "another number of blocked runs");
   }
 }
+
+TEST(the_order_of_picks_makes_no_difference) {
+  for (Model model : all_models())
+    for (unsigned seed = 0; seed < n_programs; ++seed) {
+      const Threads threads = Maker(seed).any();
+      const Outcome first = explored(threads, model);
+      model.order.pick_seed = seed + 1;
+      const Outcome second = explored(threads, model);
+      model.order.pick_seed = 0;
+      if (states_of(first) != states_of(second)) report(model, seed, "another pick order finds other traces");
+      if (first.statistics.stuck + second.statistics.stuck != 0) report(model, seed, "an event had no parameter");
+    }
+}

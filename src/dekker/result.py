@@ -41,7 +41,11 @@ class Examples:
 @dataclass
 class Result:
     """Counts are of executions that the model accepts. `satisfying` ones satisfy the formula of the condition, whatever
-    its quantifier; `violating` ones do not. `examples` is empty unless the task asks for them;
+    its quantifier; `violating` ones do not; together they are the complete ones, in which all threads end. In `blocked`
+    ones no thread goes on, but some have stopped at a failed assumption or wait at an await; what the engine had to
+    abandon is among them. `deadlocks` are the blocked ones in which all threads that did not end wait for ever: what
+    they read in their last round is the last word on each location. `cut` ones go on beyond the bound. `flags` are
+    those of complete executions and of those in which threads wait. `examples` is empty unless the task asks for them;
     `statistics` is the work that the engine counted, under its own names."""
 
     satisfying: int = 0
@@ -50,6 +54,7 @@ class Result:
     flags: dict[str, int] = field(default_factory=dict)
     violations: dict[Violation, None] = field(default_factory=dict)
     blocked: int = 0
+    deadlocks: int = 0
     cut: int = 0
     self_justifying: int = 0
     candidates: int = 0

@@ -43,6 +43,11 @@ from dekker.task import DEFAULT_UNROLL, Limits
     show_default=True,
     help="How often each backward branch is followed on a path; executions that need more are counted as cut.",
 )
+@click.option(
+    "--unroll-waits",
+    is_flag=True,
+    help="Follow loops that only wait round by round, up to --unroll, as herd does; else the last round stands for all.",
+)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds per test.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
@@ -64,6 +69,7 @@ def command(
     model: str | None,
     engine: str,
     unroll: int,
+    unroll_waits: bool,
     timeout: float | None,
     jobs: int,
     json_file: str | None,
@@ -79,7 +85,7 @@ def command(
     if model is not None:
         load_model(model)
     tests = find_tests(paths)
-    options = BatchOptions(model, engine, Limits(unroll, timeout), witness_path is not None, explain)
+    options = BatchOptions(model, engine, Limits(unroll, timeout), witness_path is not None, explain, unroll_waits)
     writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
     tally: Counter[str] = Counter()
     started = time.monotonic()

@@ -8,7 +8,7 @@ from dekker.cli.main import STATUS_HOLDS, STATUS_VIOLATED
 from dekker.cli.witness_files import terminal_width
 from dekker.errors import InputError
 from dekker.models import load_model
-from dekker.replay import check_witness
+from dekker.replay import deviations
 from dekker.report.execution_text import execution_text, heading
 from dekker.report.explanation import reasons_text
 from dekker.run.batch import read_text
@@ -32,24 +32,21 @@ def command(path: str, model: str | None, quiet: bool) -> int:
     witness = from_json(read_text(path), path)
     try:
         program, own = witnessed_program(witness), witnessed_model(witness)
-        problems = check_witness(witness, program, own)
+        problems = deviations(witness, program, own)
     except RecursionError:
         raise InputError(f"the program or the model in '{path}' is nested too deeply") from None
-    width = terminal_width()
     if problems:
         print(f"{path} does not hold:")
         print("\n".join(f"- {problem}" for problem in problems))
         return STATUS_VIOLATED
+    judge = own if model is None else load_model(model)
+    require_fit(program, judge)
+    reasons = reasons_against(judge, program, witness)
+    width = terminal_width()
     if not quiet:
         print(f"{heading(witness)}\n\n{execution_text(witness, width)}")
-    if model is None:
-        print(f"{path} holds: {own.name} allows this execution")
-        return STATUS_HOLDS
-    other = load_model(model)
-    require_fit(program, other)
-    reasons = reasons_against(other, program, witness)
-    if not reasons:
-        print(f"{other.name} allows this execution, too" if other.name != own.name else f"{own.name} allows it")
-        return STATUS_HOLDS
-    print(f"{other.name} forbids this execution\n{reasons_text(reasons, witness, width)}", end="")
-    return STATUS_VIOLATED
+    if reasons:
+        print(f"{judge.name} forbids this execution\n{reasons_text(reasons, witness, width)}", end="")
+        return STATUS_VIOLATED
+    print(f"{path} holds: {own.name} allows this execution" if model is None else f"{judge.name} allows this execution")
+    return STATUS_HOLDS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dekker.frontends import parse_program
+from dekker.ir.passes import apply_passes
 from dekker.ir.text import print_program
 from dekker.ir.validate import validate
 from dekker.run.batch import read_text
@@ -14,8 +15,11 @@ from dekker.source import Source
 @click.command(name="show")
 @click.argument("path", metavar="PROGRAM")
 @click.option("--ir", is_flag=True, help="The program representation (the default, and so far the only view).")
-def command(path: str, ir: bool) -> None:
+@click.option("--passes", is_flag=True, help="As engines get it: loops that only wait are awaits.")
+def command(path: str, ir: bool, passes: bool) -> None:
     """Print a program as Dekker represents it."""
     program = parse_program(Source(path, read_text(path)))
     validate(program)
+    if passes:
+        program = apply_passes(program)
     print(print_program(program), end="")

@@ -153,6 +153,18 @@ class Assume:
 
 
 @dataclass(frozen=True, slots=True)
+class Await:
+    """Goes on if the condition is not 0. Otherwise the thread goes back to `target` and reads again, until it holds.
+
+    The code from `target` to here has no effect when the condition fails, and does then the same again if its reads
+    return the same. So engines follow one round only: a thread whose condition fails stops there, waiting, and its run
+    is blocked, not complete."""
+
+    condition: Expr
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Assert:
     condition: Expr
     message: str
@@ -215,6 +227,7 @@ Instruction = (
     | Spawn
     | Join
     | Assume
+    | Await
     | Assert
     | Choose
     | Allocate

@@ -14,7 +14,8 @@ Instruction
 - Orders fit the access. A load has no release and a store no acquire; both together (`acq_rel`) may stand at either
   (RISC-V's `lw.aq.rl`), and each alone at load-linked and store-conditional. `acquire_pc` is for loads only. A failed
   compare-exchange has an order of loads.
-- Addresses name objects or functions; branch targets name labels of the function.
+- Addresses name objects or functions; branch targets name labels of the function. An await goes back: its target is
+  not behind it.
 - Calls and spawns of a known function have as many arguments as it has parameters.
 - `Choose` has `low` ≤ `high`. All numbers fit into 64 bits, signed or not.
 - Atomic sections do not nest, end only where they have begun, and do not outlive the function of a thread. Of a called
@@ -27,7 +28,7 @@ Property
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -36,6 +37,7 @@ from dekker.errors import ValidationError
 from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.fences import FENCES
+from dekker.ir.flow import successors
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -43,6 +45,7 @@ from dekker.ir.instructions import (
     Assume,
     AtomicBegin,
     AtomicEnd,
+    Await,
     Branch,
     Call,
     Choose,
@@ -108,7 +111,9 @@ class _Problem(Exception):
 class _Scope:
     objects: dict[str, Object]
     functions: dict[str, Function]
-    labels: Collection[str]
+    labels: Mapping[str, int]
+    index: int = -1
+    """Of the instruction that is checked."""
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> _Problem:
@@ -256,6 +261,14 @@ def _branch(i: Branch, scope: _Scope) -> None:
     _check_expression(i.condition, scope)
 
 
+def _await(i: Await, scope: _Scope) -> None:
+    if i.target not in scope.labels:
+        raise _unknown("label", i.target, scope.labels)
+    if scope.labels[i.target] > scope.index:
+        raise _Problem(f"an await goes back, but the label `{i.target}` stands behind it")
+    _check_expression(i.condition, scope)
+
+
 def _call(i: Call | Spawn, scope: _Scope) -> None:
     _check_expression(i.function, scope)
     for argument in i.arguments:
@@ -323,6 +336,7 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Spawn: _call,
     Join: _join,
     Assume: _check_condition,
+    Await: _await,
     Assert: _check_condition,
     Choose: _choose,
     Allocate: _allocate,
@@ -336,13 +350,13 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
 def _check_function(function: Function, scope: _Scope) -> None:
     body = function.body
     scope.labels = function.labels
-    index = -1
+    scope.index = -1
     try:
         _check_frame(function)
-        for index, instruction in enumerate(body):  # noqa: B007 - the handler needs it
+        for scope.index, instruction in enumerate(body):
             _RULES[type(instruction)](instruction, scope)
     except _Problem as problem:
-        raise _located(function, index, problem) from None
+        raise _located(function, scope.index, problem) from None
 
 
 def _located(function: Function, index: int, problem: _Problem) -> ValidationError:
@@ -391,7 +405,7 @@ def _check_sections(function: Function, thread: bool) -> None:
         if index < len(function.body):
             instruction = function.body[index]
             after = _section_after(instruction, state)
-            pending += ((successor, after) for successor in _successors(function, index, instruction))
+            pending += ((successor, after) for successor in successors(function, index))
     for index, state in enumerate(reached):
         problem = _section_problem(function.body[index] if index < len(function.body) else Return(), state, thread)
         if problem is not None:
@@ -407,17 +421,6 @@ def _section_after(instruction: Instruction, state: int) -> int:
         case Call():
             return _EITHER
     return state
-
-
-def _successors(function: Function, index: int, instruction: Instruction) -> tuple[int, ...]:
-    match instruction:
-        case Jump(target):
-            return (function.labels[target],)
-        case Branch(_, target):
-            return (index + 1, function.labels[target])
-        case Return() | Exit():
-            return ()
-    return (index + 1,)
 
 
 def _section_problem(instruction: Instruction, state: int, thread: bool) -> str | None:

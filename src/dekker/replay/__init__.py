@@ -5,9 +5,19 @@ relations by following values through registers; `judge` evaluates a model on wh
 for a witness and compares everything that it says.
 """
 
-from dekker.replay.check import check_witness
+from dekker.replay.check import check_witness, deviations
 from dekker.replay.judge import Judgement, judge
 from dekker.replay.rebuild import Mismatch, Replayed, replay
 from dekker.replay.record import Origin, make_witness
 
-__all__ = ["Judgement", "Mismatch", "Origin", "Replayed", "check_witness", "judge", "make_witness", "replay"]
+__all__ = [
+    "Judgement",
+    "Mismatch",
+    "Origin",
+    "Replayed",
+    "check_witness",
+    "deviations",
+    "judge",
+    "make_witness",
+    "replay",
+]

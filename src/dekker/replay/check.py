@@ -20,23 +20,26 @@ MOST_SHOWN = 6
 
 def check_witness(witness: Witness, program: Program, model: Model) -> list[str]:
     """What is wrong with a witness of this program and model; nothing if it holds."""
+    found = deviations(witness, program, model)
+    try:
+        broken = judge(model, replay(program, witness.trace()).execution).broken
+    except Mismatch:
+        return found
+    return [*found, *(f"the model '{model.name}' forbids it: the check '{check.name}' fails" for check in broken)]
+
+
+def deviations(witness: Witness, program: Program, model: Model) -> list[str]:
+    """Where a witness differs from what the program does, whether or not the model allows that."""
     trace = witness.trace()
     try:
         replayed = replay(program, trace)
     except Mismatch as mismatch:
         return [str(mismatch)]
     rebuilt = make_witness(Origin(witness.program, witness.engine), program, model, trace, replayed)
-    return [
-        *incomplete(witness.claim, program, replayed),
-        *_differences(witness, rebuilt),
-        *(
-            f"the model '{model.name}' forbids it: the check '{check.name}' fails"
-            for check in judge(model, replayed.execution).broken
-        ),
-    ]
+    return [*_incomplete(witness.claim, program, replayed), *_differences(witness, rebuilt)]
 
 
-def incomplete(claim: str, program: Program, replayed: Replayed) -> Iterator[str]:
+def _incomplete(claim: str, program: Program, replayed: Replayed) -> Iterator[str]:
     """A final state needs all threads to have ended; a violation may be shown by the beginning of an execution."""
     if claim not in (SATISFIES, VIOLATES):
         return

@@ -4,7 +4,7 @@ Dependencies follow the meanings in `execution.BASE_RELATIONS`. Events are named
 - A loaded value depends on its read; results of operations on what their operands depend on, even if `x ^ x` is 0.
 - A selection depends on the chosen alternative, and *picks* by what its condition depends on.
 - The status of a store-conditional that succeeded depends on its write; that of one that failed on nothing.
-- Branches and assumptions (not assertions) control everything behind them.
+- Branches, assumptions and awaits (not assertions) control everything behind them.
 - A read-modify-write stores what depends on its read and operand, an exchange on the operand only. That a
   compare-exchange stores at all is picked by what it read and expected.
 """
@@ -24,6 +24,7 @@ from dekker.ir.instructions import (
     Assert,
     Assign,
     Assume,
+    Await,
     Branch,
     Call,
     Choose,
@@ -434,6 +435,17 @@ def _assume(machine: _Machine, instruction: Assume) -> None:
         raise machine.end(BLOCKED)
 
 
+def _await(machine: _Machine, instruction: Await) -> None:
+    """A thread whose condition fails reads again; that its trace ends there means that it waits for ever."""
+    condition = machine.value(instruction.condition)
+    machine.depend_on(condition)
+    if condition.value:
+        return
+    if machine.peek() is None:
+        raise machine.end(BLOCKED)
+    machine.go(instruction.target)
+
+
 def _assert(machine: _Machine, instruction: Assert) -> None:
     if not machine.value(instruction.condition).value:
         machine.run.failure, machine.run.failure_span = instruction.message, machine.span
@@ -481,6 +493,7 @@ _STEPS: dict[type, Callable[[_Machine, Any], None]] = {
     Jump: lambda machine, instruction: machine.go(instruction.target),
     Branch: _branch,
     Assume: _assume,
+    Await: _await,
     Assert: _assert,
     Choose: _choose,
     Call: _call,

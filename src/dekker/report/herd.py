@@ -18,6 +18,7 @@ def herd_text(record: Record) -> str:
         *(f"Flag {flag}" for flag in record.flags),
         f"Condition {record.condition}",
         f"Observation {record.name} {record.observation} {record.positive} {record.negative}",
+        *([f"Deadlock {record.deadlocks}"] if record.deadlocks else []),
         *record.notes,
         f"Time {record.name} {record.time_s:.2f}",
     ]

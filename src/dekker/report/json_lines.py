@@ -32,6 +32,7 @@ def _object(record: Record) -> dict[str, object]:
         "notes": list(record.notes),
         "cut": record.cut,
         "blocked": record.blocked,
+        "deadlocks": record.deadlocks,
         "stopped_by": record.stopped_by,
         "witness": record.witness_file,
         "explanation": explanation_text(record.explanation) if record.explanation else None,

@@ -62,6 +62,7 @@ class Record:
     notes: tuple[str, ...] = ()
     cut: int = 0
     blocked: int = 0
+    deadlocks: int = 0
     stopped_by: str | None = None
     time_s: float = 0.0
     error: ErrorRecord | None = field(default=None)
@@ -93,6 +94,7 @@ def record_result(file: str, program: Program, model: str, engine: str, result: 
         notes=_notes(result),
         cut=result.cut,
         blocked=result.blocked,
+        deadlocks=result.deadlocks,
         stopped_by=result.stopped_by,
         time_s=time_s,
     )
@@ -152,7 +154,7 @@ def _notes(result: Result) -> tuple[str, ...]:
     if result.cut:
         notes.append(f"Loop bound reached: {result.cut} executions go on beyond it and are not counted")
     if result.blocked:
-        notes.append(f"Blocked: {result.blocked} executions stop at an assumption and are not counted")
+        notes.append(f"Blocked: {result.blocked} executions wait or fail an assumption and are not counted")
     if result.stopped_by:
         notes.append(f"Stopped by {result.stopped_by}: the counts cover a part of the executions only")
     return tuple(notes)

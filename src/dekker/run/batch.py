@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from dekker.cat.forgetting import forgets_reads
 from dekker.engines.axiomatic import engine as axiomatic
-from dekker.errors import DekkerError, InputError
+from dekker.errors import DekkerError, InputError, UnsupportedError
 from dekker.frontends import EXTENSIONS, default_model, parse_program
+from dekker.ir.passes import apply_passes
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
@@ -32,13 +34,14 @@ LARGEST_CHUNK = 16
 @dataclass(frozen=True)
 class BatchOptions:
     """`model` None stands for the architecture's own. `witness` asks for an execution that decides the condition,
-    `explain` for the reasons if there is none."""
+    `explain` for the reasons if there is none. `unroll_waits` leaves loops that only wait as they are."""
 
     model: str | None = None
     engine: str = axiomatic.NAME
     limits: Limits = Limits()
     witness: bool = False
     explain: bool = False
+    unroll_waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,8 @@ def run_file(file: str, options: BatchOptions) -> Record:
         model_name = options.model or default_model(program)
         model = load_model(model_name)
         require_fit(program, model)
+        if not options.unroll_waits and forgets_reads(model.program):
+            program = apply_passes(program)
         task = Task(program, model, options.limits, examples=options.witness or options.explain)
         result = ENGINES[options.engine](task)
         record = record_result(file, program, model.name, options.engine, result, time.perf_counter() - started)
@@ -132,9 +137,13 @@ def run_file(file: str, options: BatchOptions) -> Record:
 
 
 def _with_evidence(record: Record, task: Task, result: Result, options: BatchOptions) -> Record:
-    witness = deciding_witness(task, options.engine, result)
-    forbidden = options.explain and result.stopped_by is None and not asked_executions(task.program, result)
-    return replace(record, witness=witness, explanation=explanation(task) if forbidden else None)
+    record = replace(record, witness=deciding_witness(task, options.engine, result))
+    if not options.explain or result.stopped_by is not None or asked_executions(task.program, result):
+        return record
+    try:
+        return replace(record, explanation=explanation(task))
+    except UnsupportedError as error:
+        return replace(record, notes=(*record.notes, f"No explanation: {error.diagnostic.message}"))
 
 
 def _defect(file: str, error: Exception) -> DekkerError:

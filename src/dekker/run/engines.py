@@ -41,7 +41,7 @@ def run_all(task: Task) -> Result:
 
 
 def _answer(result: Result) -> tuple[object, ...]:
-    return sorted(result.states.items()), sorted(result.flags), result.satisfying, result.violating
+    return sorted(result.states.items()), sorted(result.flags), result.satisfying, result.violating, result.deadlocks
 
 
 ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all}

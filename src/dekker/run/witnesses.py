@@ -38,21 +38,8 @@ DEFAULT_EXPLAIN_S = 30.0
 def deciding_witness(task: Task, engine: str, result: Result) -> Witness | None:
     """An execution that shows why the verdict is what it is: a runtime violation; else one that satisfies the formula
     of `exists` and `~exists`, or violates that of `forall`; else one that raises a flag; else, for `forall`, any."""
-    found = _deciding_trace(task, result)
-    if found is None and _lacks_examples(result):
-        engine, result = axiomatic.NAME, axiomatic.run(replace(task, examples=True))
-        found = _deciding_trace(task, result)
+    found = next(_deciding_traces(task.program, result), None)
     return None if found is None else _checked_witness(task, engine, found)
-
-
-def _lacks_examples(result: Result) -> bool:
-    """Not every engine gives examples for everything that it finds."""
-    examples = result.examples
-    return bool(result.states and not examples.states) or bool(result.violations and not examples.violations)
-
-
-def _deciding_trace(task: Task, result: Result) -> Trace | None:
-    return next(_deciding_traces(task.program, result), None)
 
 
 def _deciding_traces(program: Program, result: Result) -> Iterator[Trace]:

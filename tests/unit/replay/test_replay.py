@@ -108,6 +108,11 @@ DEPENDENCIES: dict[str, tuple[str, Trace, dict[str, set[tuple[int, int]]]]] = {
         (read(0, 0, X, 0), write(0, 2, Y, 1)),
         {"ctrl": {(0, 1)}},
     ),
+    "an await reads again until it likes what it sees": (
+        "L:\nr1 = load.4 [&x]\nawait r1 eq.32 1 -> L\nr2 = load.4 [&y]\nstore.4 [&x] = 1",
+        (read(0, 0, X, 0), read(0, 0, X, 1, 3), read(0, 2, Y, 0), write(0, 3, X, 1)),
+        {"ctrl": {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)}},
+    ),
     "an assertion is not": (
         'r1 = load.4 [&x]\nassert r1 eq.32 0, "m"\nstore.4 [&y] = 1',
         (read(0, 0, X, 0), write(0, 2, Y, 1)),
@@ -182,6 +187,12 @@ def test_violations_are_found() -> None:
     replayed = replay(wrong, (read(0, 0, X, 0), read(1, 0, Y + 60, 0)))
     assert [violation.kind for violation in replayed.violations] == ["assertion", "memory"]
     assert replayed.violations[0].message == "one"
+
+
+def test_waiting_for_ever_is_no_end() -> None:
+    waiting = program("L:\nr1 = load.4 [&x]\nawait r1 eq.32 1 -> L")
+    assert replay(waiting, (read(0, 0, X, 0),)).runs[0].end == "blocked"
+    assert replay(waiting, (read(0, 0, X, 0), read(0, 0, X, 0))).runs[0].end == "blocked"
 
 
 def test_a_thread_without_end() -> None:

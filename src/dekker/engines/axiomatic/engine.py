@@ -32,6 +32,7 @@ from dekker.execution import (
     empty_relation,
     final_writes,
     from_read,
+    pairs,
 )
 from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
@@ -187,6 +188,11 @@ class _Oracle:
         if "blocked" in statuses:
             result.blocked += 1
             return
+        if "waiting" in statuses:
+            result.blocked += 1
+            result.deadlocks += waits_for_ever(accepted)
+            self._count_flags(accepted)
+            return
         self._count(accepted)
 
     def _count(self, accepted: Accepted) -> None:
@@ -201,8 +207,7 @@ class _Oracle:
             return
         state = tuple(values[observable] for observable in self.property.observed)
         result.states[state] = result.states.get(state, 0) + 1
-        for flag in accepted.flags:
-            result.flags[flag] = result.flags.get(flag, 0) + 1
+        self._count_flags(accepted)
         if self.task.examples:
             _keep_examples(result.examples, state, accepted)
         condition = self.property.condition
@@ -210,6 +215,11 @@ class _Oracle:
             result.satisfying += 1
         else:
             result.violating += 1
+
+    def _count_flags(self, accepted: Accepted) -> None:
+        """Undefined behaviour is undefined whether or not a thread waits afterwards."""
+        for flag in accepted.flags:
+            self.result.flags[flag] = self.result.flags.get(flag, 0) + 1
 
     def _record_violations(self, accepted: Accepted, combination: Sequence[Path]) -> None:
         for path in combination:
@@ -236,6 +246,21 @@ def _keep_examples(examples: Examples, state: State, accepted: Accepted) -> None
     for flag in accepted.flags:
         if flag not in examples.flags:
             examples.flags[flag] = accepted.trace()
+
+
+def waits_for_ever(accepted: Accepted) -> bool:
+    """Whether every read of the last round of every waiting thread takes the last value of its location: another round
+    would read the same."""
+    structure = accepted.structure
+    overwritten = {write for write, later in enumerate(accepted.co) if later}
+    outdated = {read for write, read in pairs(structure.rf) if write in overwritten}
+    start = len(structure.events) - sum(len(path.events) for path in structure.paths)
+    for path in structure.paths:
+        last_round = range(start + path.last_round, start + len(path.events))
+        if path.status == "waiting" and not outdated.isdisjoint(last_round):
+            return False
+        start += len(path.events)
+    return True
 
 
 def _merge(parts: Sequence[Relation], size: int) -> Relation:

@@ -1,7 +1,8 @@
 """All paths of one thread, with unknown values for its reads.
 
 A path is what the thread does if its branches go a certain way: its events in program order, the conditions on read
-values under which it goes that way, its dependencies and its final registers. Loops are followed `unroll` times.
+values under which it goes that way, its dependencies and its final registers. Loops are followed `unroll` times; an
+await whose condition fails ends the path.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dekker.ir.instructions import (
     Assert,
     Assign,
     Assume,
+    Await,
     Branch,
     Call,
     Choose,
@@ -91,8 +93,11 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """`status` is `running` while the path is followed, then `complete`, `blocked` (a failed assumption), `cut` (a loop
-    went on beyond the bound) or `failed` (an assertion, named by `failure`)."""
+    """`status` is `running` while the path is followed, then `complete`, `blocked` (a failed assumption), `waiting` (a
+    failed await), `cut` (a loop went on beyond the bound) or `failed` (an assertion, named by `failure`).
+
+    `rounds` says how many events there were when control last came to the target of an await, given by the depth of
+    calls and the position; `last_round` is that number for the await at which the path is waiting."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -103,6 +108,8 @@ class Path:
     picked_control: frozenset[int] = NOTHING
     linked: int | None = None
     loops: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    rounds: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    last_round: int = 0
     status: str = "running"
     failure: str = ""
     failure_span: Span | None = None
@@ -118,6 +125,8 @@ class Context:
     layout: Layout
     thread: int
     unroll: int
+    await_targets: Mapping[str, frozenset[int]]
+    """By function, the positions where rounds of awaits begin."""
 
 
 def thread_paths(program: Program, layout: Layout, thread: int, unroll: int) -> Iterator[Path]:
@@ -127,7 +136,7 @@ def thread_paths(program: Program, layout: Layout, thread: int, unroll: int) -> 
         name: Value(initial.value if isinstance(initial, Const) else layout.resolve(initial))
         for name, initial in start.registers
     }
-    context = Context(program, layout, thread, unroll)
+    context = Context(program, layout, thread, unroll, _await_targets(program))
     pending = [Path((Frame(program.function_by_name[start.function], 0, registers, None),))]
     while pending:
         path = pending.pop()
@@ -137,8 +146,17 @@ def thread_paths(program: Program, layout: Layout, thread: int, unroll: int) -> 
             pending += reversed(list(_advance(context, path)))
 
 
+def _await_targets(program: Program) -> dict[str, frozenset[int]]:
+    return {
+        function.name: frozenset(function.labels[item.target] for item in function.body if isinstance(item, Await))
+        for function in program.functions
+    }
+
+
 def _advance(context: Context, path: Path) -> Iterator[Path]:
     frame = path.frames[-1]
+    if frame.pc in context.await_targets[frame.function.name]:
+        path = replace(path, rounds={**path.rounds, (len(path.frames), frame.pc): len(path.events)})
     if frame.pc >= len(frame.function.body):
         yield _return(path, UNSET)
         return
@@ -326,6 +344,16 @@ def _(instruction: Assume, context: Context, path: Path, span: Span | None) -> I
     yield from _assume(path, condition.term, True)
     for failed in _assume(path, condition.term, False):
         yield replace(failed, status="blocked")
+
+
+@_step.register
+def _(instruction: Await, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    condition = _evaluate(instruction.condition, path, context.layout)
+    path = replace(path, control=path.control | condition.reads, picked_control=path.picked_control | condition.picked)
+    yield from _assume(path, condition.term, True)
+    target = path.frames[-1].function.labels[instruction.target]
+    for failed in _assume(path, condition.term, False):
+        yield replace(failed, status="waiting", last_round=failed.rounds.get((len(failed.frames), target), 0))
 
 
 @_step.register

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dekker.cat.relational import RelationalProgram
-from dekker.engines.rsmc.orders import MAY_FAIL, CommitOrder
+from dekker.engines.rsmc.events import instruction_events
+from dekker.engines.rsmc.orders import CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import BASE_SETS, INITIAL_THREAD, Event
 from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
-from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
     Assert,
     Assign,
     Assume,
+    Await,
     Branch,
     Choose,
     CompareExchange,
@@ -24,7 +25,6 @@ from dekker.ir.instructions import (
     Instruction,
     Jump,
     Load,
-    Order,
     Return,
     Rmw,
     Store,
@@ -50,6 +50,7 @@ OPERATIONS = {
     Assert: 10,
     Choose: 11,
     Exit: 12,
+    Await: 13,
 }
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
@@ -112,13 +113,10 @@ class Encoder:
 
     def _class_of(self, event: Event) -> EventClass:
         sets = [i for i, item in enumerate(self.model.inputs) if item.kind == "set" and BASE_SETS[item.name](event)]
-        orders = FENCES[event.fence].orders if event.kind == "F" else ()
+        orders = self.order.fence_pairs(event) if event.kind == "F" else ()
         local = self.order.local(event)
         flags = (local.before_later, local.after_earlier, local.strong_release, local.strong_acquire)
         return sets, sum(PAIR_BITS[pair] for pair in orders), sum(1 << i for i, flag in enumerate(flags) if flag)
-
-    def access(self, kind: str, order: Order, *tags: str) -> int:
-        return self.event_class(Event(kind, 0, 0, order=order, tags=frozenset(tags)))
 
     def initial_class(self) -> int:
         return self.event_class(Event("W", INITIAL_THREAD, 0))
@@ -152,6 +150,7 @@ class Encoder:
         for name in ("destination", "success", "address", "value", "expected"):
             fields[name] = NONE
         fields.update(self._fields(instruction, function, span))
+        fields.update({role: self.event_class(event) for role, event in instruction_events(instruction).items()})
         return list(fields.values())
 
     def _fields(self, instruction: Instruction, function: Function, span: Span | None) -> dict[str, int]:
@@ -159,42 +158,29 @@ class Encoder:
         match instruction:
             case Assign(dst, value):
                 found = {"destination": self.register(dst), "value": self.expression(value)}
-            case Load(dst, address, size, order, signed, exclusive):
-                link_tags = ("X",) if exclusive else ()
+            case Load(dst, address, size, _, signed, exclusive):
                 flags = SIGNED * signed + EXCLUSIVE * exclusive
-                found = self._access(address, size) | {
-                    "destination": self.register(dst),
-                    "read_class": self.access("R", order, *link_tags),
-                    "flags": flags,
-                }
-            case Store(address, value, size, order):
-                found = self._access(address, size) | {
-                    "value": self.expression(value),
-                    "write_class": self.access("W", order),
-                }
-            case StoreConditional(status, address, value, size, order):
+                found = self._access(address, size) | {"destination": self.register(dst), "flags": flags}
+            case Store(address, value, size):
+                found = self._access(address, size) | {"value": self.expression(value)}
+            case StoreConditional(status, address, value, size):
                 found = self._access(address, size) | {
                     "destination": self.register(status),
                     "value": self.expression(value),
-                    "write_class": self.access("W", order, "X", "RMW", MAY_FAIL),
                 }
-            case Rmw(dst, op, address, operand, size, order):
-                tags = ("AMO", "RMW") if dst is not None else ("AMO", "RMW", "NORET")
+            case Rmw(dst, op, address, operand, size):
                 found = self._access(address, size) | {
                     "destination": NONE if dst is None else self.register(dst),
                     "value": self.expression(operand),
                     "update": UPDATE_CODES[op],
-                    "read_class": self.access("R", order, *tags),
-                    "write_class": self.access("W", order, *tags),
                 }
-                found["failed_class"] = found["read_class"]
             case CompareExchange():
                 found = self._compare_exchange(instruction)
-            case Fence(kind):
-                found = {"read_class": self.event_class(Event("F", 0, 0, fence=FENCES[kind].name))}
+            case Fence():
+                found = {}
             case Jump(target):
                 found = {"target": function.labels[target]}
-            case Branch(condition, target):
+            case Branch(condition, target) | Await(condition, target):
                 found = {"value": self.expression(condition), "target": function.labels[target]}
             case Assume(condition) | Assert(condition, _):
                 found = {"value": self.expression(condition)}
@@ -212,16 +198,12 @@ class Encoder:
         return {"address": self.expression(address), "size": size}
 
     def _compare_exchange(self, instruction: CompareExchange) -> dict[str, int]:
-        order = instruction.order
         return self._access(instruction.address, instruction.size) | {
             "destination": self.register(instruction.dst),
             "success": NONE if instruction.success is None else self.register(instruction.success),
             "value": self.expression(instruction.desired),
             "expected": self.expression(instruction.expected),
             "flags": WEAK * instruction.weak,
-            "read_class": self.access("R", order, "AMO", "RMW", MAY_FAIL),
-            "write_class": self.access("W", order, "AMO", "RMW", MAY_FAIL),
-            "failed_class": self.access("R", instruction.failure_order, "AMO"),
         }
 
 

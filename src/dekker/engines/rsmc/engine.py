@@ -5,16 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 
 from dekker.cat.relational import RelationalProgram, with_derived_from_read
+from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import Encoder, encode_observables
-from dekker.engines.rsmc.orders import CommitOrder, commit_order
+from dekker.engines.rsmc.events import program_events
+from dekker.engines.rsmc.orders import COMMIT_ORDERS, CommitOrder
 from dekker.errors import UnsupportedError
-from dekker.execution import Trace, TraceEvent
+from dekker.execution import FINAL_WRITES, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import Values, formula_holds
 from dekker.ir.expressions import Address
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Program
 from dekker.ir.property import Observable, RegisterValue, observables
+from dekker.models import is_built_in
 from dekker.native import TRACE_KINDS, Exploration, NativeProgram, RawTrace, explore
 from dekker.result import Result, Violation
 from dekker.task import Task
@@ -25,7 +28,7 @@ STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 def run(task: Task) -> Result:
     """Every trace that the model allows, exactly once."""
-    order = commit_order(task.model)
+    order = commit_order(task)
     places = layout(task.program)
     observed = _observed(task.program)
     native = _encode(task, places, order, observed)
@@ -48,6 +51,26 @@ def run(task: Task) -> Result:
             "axiomatic models here relate accesses of equal size and address only",
         )
     return _result(task, places, observed, exploration)
+
+
+def commit_order(task: Task) -> CommitOrder:
+    """The model's own if it comes with Dekker, else one that can be shown to be valid for the program at hand."""
+    model = task.model
+    if FINAL_WRITES in model.uses:
+        raise UnsupportedError(
+            f"the rsmc engine cannot run '{model.name}': '{FINAL_WRITES}' is known only when an execution is complete",
+            hint="use --engine axiomatic",
+        )
+    if is_built_in(model) and model.name in COMMIT_ORDERS:
+        return COMMIT_ORDERS[model.name]
+    found = derive_order(model.program, program_events(task.program))
+    if isinstance(found, Refusal):
+        raise UnsupportedError(
+            f"the rsmc engine knows no valid commit-before order for '{model.name}': "
+            f"in program order, {found.in_order}; by dependencies, {found.by_dependencies}",
+            hint="use --engine axiomatic",
+        )
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -102,6 +125,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
     result = Result(
         flags=dict(exploration.flags),
         blocked=statistics["blocked"] + statistics["abandoned"],
+        deadlocks=statistics.get("deadlocks", 0),
         cut=statistics["cut"],
         stopped_by=exploration.stopped_by or None,
         statistics=statistics,

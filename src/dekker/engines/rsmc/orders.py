@@ -1,24 +1,20 @@
 """Commit-before orders: in which order the explorer may commit the events of a program, per model.
 
 In-order models (po ∪ rf is acyclic in every allowed execution) commit in program order. The others commit as soon as
-dependencies, program order per location, and what the model keeps in order within a thread whatever is read allow it. A
-model for which no such order is known is refused.
+dependencies, program order per location, and what the model keeps in order within a thread whatever is read allow it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dekker.cat.model import Model
-from dekker.errors import UnsupportedError
+from dekker.engines.rsmc.events import MAY_FAIL
 from dekker.execution import Event
+from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Order
 
 ACQUIRES = frozenset((Order.ACQUIRE, Order.ACQ_REL, Order.SEQ_CST))
-MAY_FAIL = "may-fail"
-"""A tag, for commit orders only, of the events of updates that need not succeed."""
-
 RELEASES = frozenset((Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST))
 
 
@@ -48,6 +44,7 @@ class CommitOrder:
     forwarding: bool = False
     pick_seed: int = 0
     local: Callable[[Event], LocalOrder] = lambda event: UNORDERED
+    fence_pairs: Callable[[Event], Iterable[str]] = lambda fence: FENCES[fence.fence].orders
 
 
 def _aarch64(event: Event) -> LocalOrder:
@@ -83,15 +80,3 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "riscv": CommitOrder(in_order=False, forwarding=True, local=_riscv),
     "rmo": CommitOrder(in_order=False, forwarding=True, same_location_reads=False, local=_full_updates),
 }
-
-
-def commit_order(model: Model) -> CommitOrder:
-    found = COMMIT_ORDERS.get(model.name)
-    if found is None:
-        raise UnsupportedError(
-            f"no commit-before order is known for the model '{model.name}', so the rsmc engine cannot run it",
-            hint="use --engine axiomatic",
-        )
-    if "FW" in model.uses:
-        raise UnsupportedError("the rsmc engine cannot run a model that uses 'FW'", hint="use --engine axiomatic")
-    return found

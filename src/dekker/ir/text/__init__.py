@@ -51,6 +51,7 @@ words in small letters are written as they are.
                | return [EXPRESSION]
                | [NAME "="] join EXPRESSION
                | assume EXPRESSION
+               | await EXPRESSION "->" NAME                                               waits, going back to the label
                | assert EXPRESSION "," STRING
                | NAME "=" choose NUMBER ".." NUMBER
                | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack]

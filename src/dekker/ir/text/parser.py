@@ -17,6 +17,7 @@ from dekker.ir.instructions import (
     Assume,
     AtomicBegin,
     AtomicEnd,
+    Await,
     Branch,
     Call,
     Choose,
@@ -325,6 +326,12 @@ def _branch(c: _Cursor) -> Instruction:
     return Branch(condition, c.name("a label"))
 
 
+def _await(c: _Cursor) -> Instruction:
+    condition = _expression(c)
+    c.expect("->")
+    return Await(condition, c.name("a label"))
+
+
 def _return(c: _Cursor) -> Instruction:
     return Return() if c.kind in ("}", "end") or _line_ends(c) else Return(_expression(c))
 
@@ -355,6 +362,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "branch": _branch,
     "return": _return,
     "assume": lambda c: Assume(_expression(c)),
+    "await": _await,
     "assert": _assert,
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),

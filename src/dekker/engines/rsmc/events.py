@@ -1,0 +1,51 @@
+"""The events of an instruction, as far as the program text says what they are."""
+
+from __future__ import annotations
+
+from dekker.execution import Event
+from dekker.ir.fences import FENCES
+from dekker.ir.instructions import CompareExchange, Fence, Instruction, Load, Order, Rmw, Store, StoreConditional
+from dekker.ir.program import Program
+
+MAY_FAIL = "may-fail"
+"""A tag, for commit orders only, of the events of updates that need not succeed."""
+
+
+def instruction_events(instruction: Instruction) -> dict[str, Event]:
+    """By role: `read_class`, `write_class`, and `failed_class` for the read of an update that fails. Fences are in
+    `read_class`."""
+    match instruction:
+        case Load(order=order, exclusive=exclusive):
+            return {"read_class": _access("R", order, *(("X",) if exclusive else ()))}
+        case Store(order=order):
+            return {"write_class": _access("W", order)}
+        case StoreConditional(order=order):
+            return {"write_class": _access("W", order, "X", "RMW", MAY_FAIL)}
+        case Rmw(dst=dst, order=order):
+            tags = ("AMO", "RMW") if dst is not None else ("AMO", "RMW", "NORET")
+            read = _access("R", order, *tags)
+            return {"read_class": read, "write_class": _access("W", order, *tags), "failed_class": read}
+        case CompareExchange(order=order, failure_order=failure_order):
+            return {
+                "read_class": _access("R", order, "AMO", "RMW", MAY_FAIL),
+                "write_class": _access("W", order, "AMO", "RMW", MAY_FAIL),
+                "failed_class": _access("R", failure_order, "AMO"),
+            }
+        case Fence(kind):
+            return {"read_class": Event("F", 0, 0, fence=FENCES[kind].name)}
+    return {}
+
+
+def program_events(program: Program) -> frozenset[Event]:
+    running = {thread.function for thread in program.threads}
+    return frozenset(
+        event
+        for function in program.functions
+        if function.name in running
+        for instruction in function.body
+        for event in instruction_events(instruction).values()
+    )
+
+
+def _access(kind: str, order: Order, *tags: str) -> Event:
+    return Event(kind, 0, 0, order=order, tags=frozenset(tags))

@@ -1,0 +1,301 @@
+"""Turns backward jumps of loops that only wait into awaits.
+
+A loop that reads shared memory until it likes what it sees has executions with any number of rounds, and all of them
+are alike. Here a *back edge* is a jump or branch to itself or to something before it, its *head* is where it goes, its
+*body* is all that leads from the head to the back edge without passing the head again, and a *round* is one way
+through the body that ends with the back edge taken. A back edge is converted if
+
+1. every way from the start of the function to it passes its head: no jump from outside leads into the body;
+2. its body consists of loads, fences, assignments, jumps, branches, awaits, compare-exchanges and store-conditionals;
+3. no round contains a compare-exchange or store-conditional that succeeded: whoever follows the code from a success on,
+   with the result that tells of it known, never takes the back edge. So `while (!cas(…))`, `cmp; b.ne loop` behind
+   a compare-and-swap, `cbnz w3, loop` behind `stxr w3, …` and `bne- loop` behind `stwcx.` are recognised by what they
+   compute, whatever registers and flags they use;
+4. nothing is carried from round to round: what the body writes (registers, and which load-linked is open) is not read
+   any more once control is at the head, neither in the next round nor behind the loop nor in a final state,
+   unless it holds the same number each time control reaches the head (`while (!cas(&x, &e, 1)) e = 0;`).
+
+Several back edges, nested loops and loops that share a head need nothing more: each back edge is judged by itself.
+
+Why that is exact for final states
+- An execution of the new program that is complete takes no converted back edge; it is an execution of the old one.
+- Take a complete execution of the old one with a round in it, and take that round out. By 3 it consists of reads and
+  fences. By 4 the thread goes on as before, with the same values. The final state is the same, because by 4 it shows
+  no register of that round (it shows those of the last round, which stays; a count of rounds is carried and prevents
+  the conversion). No read took its value from the round. What is left are some of the events with the same
+  relations between them, and models allow that: fewer reads and fences make fewer cycles. That is so if no
+  definition of the model subtracts something in which a read or a fence stands in the middle;
+  `cat.forgetting` decides it, and loops are left as they are under other models. Rounds are finitely many, so that in
+  the end none is left.
+
+What else changes
+- Counts: executions that differ in the number of rounds are one.
+- What happens in failed rounds only (an access outside of all objects, a data race) is seen in executions that end with
+  that round: they are blocked, and engines report what goes wrong there.
+- A back edge becomes an await; but if each of its rounds contains a store-conditional it becomes an assumption, because
+  such a thread does not wait: its store-conditional may succeed in the next round. If only some rounds contain one, the
+  back edge is left alone. For the same reason a weak compare-exchange in the body of an await becomes a strong one
+  if its failure always ends in the back edge, and prevents the conversion if not.
+
+Exchanges and other read-modify-writes write in every round, so `while (exchange(&x, 1));` stays a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from dekker.ir.expressions import ZERO, Binary, Expr
+from dekker.ir.flow import Resource, defined, live_at_starts, predecessors, successors
+from dekker.ir.instructions import (
+    Assign,
+    Assume,
+    Await,
+    Branch,
+    CompareExchange,
+    Fence,
+    Instruction,
+    Jump,
+    Load,
+    StoreConditional,
+)
+from dekker.ir.passes.symbolic import Copy, Known, evaluate, truncated
+from dekker.ir.program import Function, Program
+from dekker.ir.property import RegisterValue, observables
+
+HARMLESS = (Assign, Load, Fence, Jump, Branch, Await, CompareExchange, StoreConditional)
+MOST_STEPS = 2000
+
+AGAIN, OUT, UNDECIDED = "again", "out", "undecided"
+
+_OPPOSITE = {"eq": "ne", "slt": "sge", "sgt": "sle", "ult": "uge", "ugt": "ule"}
+_OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
+
+Numbers = dict[str, int]
+Knowledge = dict[str, Known]
+
+
+def wait_in_loops(program: Program) -> Program:
+    """The program with awaits for all back edges that fulfil the conditions."""
+    functions = tuple(_convert(function, _observed(program, function)) for function in program.functions)
+    return program if functions == program.functions else replace(program, functions=functions)
+
+
+def _observed(program: Program, function: Function) -> frozenset[str]:
+    """The registers of the function that final states show."""
+    prop = program.property
+    formulas = [prop.condition.formula] if prop.condition is not None else []
+    formulas += [prop.filter] if prop.filter is not None else []
+    shown = {*prop.observed, *(item for formula in formulas for item in observables(formula))}
+    return frozenset(
+        item.register
+        for item in shown
+        if isinstance(item, RegisterValue) and program.threads[item.thread].function == function.name
+    )
+
+
+def _convert(function: Function, observed: frozenset[str]) -> Function:
+    edges = list(_back_edges(function))
+    if not edges:
+        return function
+    facts = _Facts(function, predecessors(function), live_at_starts(function, observed), _constants(function))
+    body = list(function.body)
+    for index in edges:
+        for position, instruction in _replacements(facts, index):
+            body[position] = instruction
+    return replace(function, body=tuple(body))
+
+
+def _back_edges(function: Function) -> Iterator[int]:
+    for index, instruction in enumerate(function.body):
+        if isinstance(instruction, Jump | Branch) and function.labels[instruction.target] <= index:
+            yield index
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """`live[i]` and `constants[i]` hold at instruction i, before it is done."""
+
+    function: Function
+    predecessors: list[list[int]]
+    live: list[frozenset[Resource]]
+    constants: list[Numbers]
+
+
+@dataclass(frozen=True)
+class _Loop:
+    facts: _Facts
+    edge: int
+    head: int
+    body: frozenset[int]
+
+    def members(self, *kinds: type[Instruction]) -> list[int]:
+        return [index for index in sorted(self.body) if isinstance(self.facts.function.body[index], kinds)]
+
+
+def _replacements(facts: _Facts, edge: int) -> list[tuple[int, Instruction]]:
+    """What to put in the place of a back edge, and of weak compare-exchanges in its body; nothing if it must stay."""
+    loop = _loop(facts, edge)
+    if loop is None or not _only_reads(loop) or _carried(loop):
+        return []
+    jump = facts.function.body[edge]
+    assert isinstance(jump, Jump | Branch)
+    holds = _negation(jump.condition) if isinstance(jump, Branch) else ZERO
+    if loop.members(StoreConditional):
+        return [] if _reachable_without_conditional(loop) else [(edge, Assume(holds))]
+    weak = list(_weak_exchanges(loop))
+    if not all(_ends(loop, index, succeeded=False) == {AGAIN} for index, _ in weak):
+        return []
+    return [*((index, replace(exchange, weak=False)) for index, exchange in weak), (edge, Await(holds, jump.target))]
+
+
+def _weak_exchanges(loop: _Loop) -> Iterator[tuple[int, CompareExchange]]:
+    for index in loop.members(CompareExchange):
+        instruction = loop.facts.function.body[index]
+        if isinstance(instruction, CompareExchange) and instruction.weak:
+            yield index, instruction
+
+
+def _loop(facts: _Facts, edge: int) -> _Loop | None:
+    """The back edge with its body, unless there is a way into it that does not pass its head."""
+    jump = facts.function.body[edge]
+    assert isinstance(jump, Jump | Branch)
+    head = facts.function.labels[jump.target]
+    body = _leading_to(facts, edge, {head})
+    return None if head != 0 and 0 in body else _Loop(facts, edge, head, frozenset(body | {head}))
+
+
+def _leading_to(facts: _Facts, index: int, barriers: set[int]) -> set[int]:
+    """The instruction, and all from which control reaches it without passing a barrier in between. Barriers where such
+    ways begin are part of the result."""
+    found = {index}
+    pending = [] if index in barriers else [index]
+    while pending:
+        for earlier in facts.predecessors[pending.pop()]:
+            if earlier not in found:
+                found.add(earlier)
+                if earlier not in barriers:
+                    pending.append(earlier)
+    return found
+
+
+def _only_reads(loop: _Loop) -> bool:
+    """Conditions 2 and 3."""
+    body = loop.facts.function.body
+    if not all(isinstance(body[index], HARMLESS) for index in loop.body):
+        return False
+    return all(_ends(loop, index, succeeded=True) <= {OUT} for index in loop.members(CompareExchange, StoreConditional))
+
+
+def _carried(loop: _Loop) -> frozenset[Resource]:
+    """What violates condition 4."""
+    written = frozenset[Resource]().union(*(defined(loop.facts.function.body[index]) for index in loop.body))
+    return (written & loop.facts.live[loop.head]) - loop.facts.constants[loop.head].keys()
+
+
+def _reachable_without_conditional(loop: _Loop) -> bool:
+    conditionals = set(loop.members(StoreConditional))
+    return loop.head not in conditionals and loop.head in _leading_to(loop.facts, loop.edge, conditionals | {loop.head})
+
+
+def _negation(condition: Expr) -> Expr:
+    """An expression that is not 0 exactly if the condition is."""
+    if isinstance(condition, Binary) and condition.op in _OPPOSITE:
+        return replace(condition, op=_OPPOSITE[condition.op])
+    return Binary("eq", 64, condition, ZERO)
+
+
+# --- following the code
+
+
+def _ends(loop: _Loop, start: int, *, succeeded: bool) -> set[str]:
+    """How control may go on after the conditional write at `start`: it takes the back edge (`AGAIN`), or reaches the
+    head in another way or leaves the body (`OUT`)."""
+    body = loop.facts.function.body
+    before: Knowledge = dict(loop.facts.constants[start])
+    pending = [(start + 1, _after_conditional_write(body[start], before, succeeded))]
+    ends: set[str] = set()
+    seen: set[tuple[int, frozenset[tuple[str, Known]]]] = set()
+    while pending:
+        index, known = pending.pop()
+        if index not in loop.body or index == loop.head:
+            ends.add(OUT)
+            continue
+        state = (index, frozenset(known.items()))
+        if state in seen:
+            continue
+        seen.add(state)
+        if len(seen) > MOST_STEPS:
+            return {UNDECIDED}
+        for following in _following(loop.facts.function, index, known):
+            if index == loop.edge and following == loop.head:
+                ends.add(AGAIN)
+            else:
+                pending.append((following, _after(body[index], known)))
+    return ends
+
+
+def _value(known: Knowledge, name: str) -> Known:
+    """Registers of which nothing is known hold what they held where following began."""
+    return known[name] if name in known else Copy(name, 64)
+
+
+def _after_conditional_write(instruction: Instruction, known: Knowledge, succeeded: bool) -> Knowledge:
+    results: Knowledge = {}
+    if isinstance(instruction, StoreConditional):
+        results[instruction.status] = 0 if succeeded else 1
+    elif isinstance(instruction, CompareExchange):
+        expected = truncated(evaluate(instruction.expected, partial(_value, known)), 8 * instruction.size)
+        results[instruction.dst] = expected if succeeded else None
+        if instruction.success is not None:
+            results[instruction.success] = int(succeeded)
+    return {**known, **results}
+
+
+def _after(instruction: Instruction, known: Knowledge) -> Knowledge:
+    if isinstance(instruction, Assign):
+        return {**known, instruction.dst: evaluate(instruction.value, partial(_value, known))}
+    return {**known, **dict.fromkeys(item for item in defined(instruction) if isinstance(item, str))}
+
+
+def _following(function: Function, index: int, known: Knowledge) -> Sequence[int]:
+    """Where control may go, as far as what is known decides it."""
+    instruction = function.body[index]
+    possible = successors(function, index)
+    if not isinstance(instruction, Branch | Await):
+        return possible
+    value = evaluate(instruction.condition, partial(_value, known))
+    if not isinstance(value, int):
+        return possible
+    jumps = bool(value) == isinstance(instruction, Branch)
+    return possible[1:] if jumps else possible[:1]
+
+
+def _constants(function: Function) -> list[Numbers]:
+    """For every instruction and the end of the function, the registers that always hold the same number there."""
+    found: list[Numbers | None] = [None] * (len(function.body) + 1)
+    found[0] = {}
+    pending = [0]
+    while pending:
+        index = pending.pop()
+        before = found[index]
+        if before is None or index == len(function.body):
+            continue
+        after = _numbers_after(function.body[index], before)
+        for successor in successors(function, index):
+            known = found[successor]
+            common = after if known is None else dict(after.items() & known.items())
+            if common != known:
+                found[successor] = common
+                pending.append(successor)
+    return [numbers or {} for numbers in found]
+
+
+def _numbers_after(instruction: Instruction, before: Numbers) -> Numbers:
+    kept = {name: value for name, value in before.items() if name not in defined(instruction)}
+    if isinstance(instruction, Assign):
+        value = evaluate(instruction.value, before.get)
+        if isinstance(value, int):
+            kept[instruction.dst] = value
+    return kept
