@@ -6,9 +6,10 @@ CORE_SOURCES := $(shell find core/include core/src core/bindings -type f)
 INSTALLED := $(VENV)/.installed
 CORE_TESTS := build/core-tests
 CORE_TESTS_SANITIZED := build/core-tests-sanitized
+SANITIZED := build/sanitized
 CORE_TESTS_OPTIONS := -G Ninja -DDEKKER_TESTS=ON -DDEKKER_BINDINGS=OFF -DDEKKER_WARNINGS_AS_ERRORS=ON
 
-.PHONY: demo test install lint core-tests core-tests-sanitized pytest bench bench-results clean
+.PHONY: demo test install lint core-tests core-tests-sanitized corpus-sanitized pytest bench bench-results clean
 
 demo: install
 	$(BIN)/dekker litmus examples/litmus/dekker-x86.litmus
@@ -43,6 +44,26 @@ core-tests-sanitized: install
 	$(BIN)/cmake -S . -B $(CORE_TESTS_SANITIZED) $(CORE_TESTS_OPTIONS) -DDEKKER_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
 	$(BIN)/cmake --build $(CORE_TESTS_SANITIZED)
 	$(BIN)/ctest --test-dir $(CORE_TESTS_SANITIZED) --output-on-failure
+
+# Litmus tests and random programs through an extension with sanitizers, which stands beside the installed one. -S keeps
+# the editable installation from being found first; the process must begin with the libraries that the sanitizers replace.
+# With DEKKER_CORPUS, the name of a folder, every 20th test of the tables of expected results in it is compared as well.
+SANITIZED_PYTHON = env PYTHONPATH=$(SANITIZED)/package:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+    PYTHONDONTWRITEBYTECODE=1 ASAN_OPTIONS=detect_leaks=0 \
+    LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(BIN)/python -S
+
+corpus-sanitized: install
+	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DDEKKER_SANITIZE=ON -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	$(BIN)/cmake --build $(SANITIZED)
+	rm -rf $(SANITIZED)/package
+	mkdir -p $(SANITIZED)/package
+	cp -R src/dekker $(SANITIZED)/package/
+	cp $(SANITIZED)/_core*.so $(SANITIZED)/package/dekker/
+	$(SANITIZED_PYTHON) -c 'import dekker._core as core; assert "$(SANITIZED)" in core.__file__, core.__file__'
+	$(SANITIZED_PYTHON) -m pytest -p no:cacheprovider tests/corpus/test_expected_results.py -k 'own_corpus and rsmc'
+	$(SANITIZED_PYTHON) -m pytest -p no:cacheprovider tests/agreement/test_rsmc.py
+	test -z "$(DEKKER_CORPUS)" || $(SANITIZED_PYTHON) -m tests.corpus.expectations --engine rsmc --every 20 --jobs 1 \
+	    $$(find "$(DEKKER_CORPUS)" -name expected.csv -exec dirname {} \;)
 
 pytest: install
 	$(BIN)/pytest -n auto

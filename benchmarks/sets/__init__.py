@@ -35,7 +35,8 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     "lock": (updates.LOCK,),
     "ticket": (updates.TICKET,),
 }
-MEMORY = "memory"
+MEMORY = {"memory": fig11.UNFENCED, "memory-updates": updates.FETCH_ADD}
+MEMORY_SIZES = {"memory": (8, 10, 12), "memory-updates": (7, 8, 9)}
 CORPORA = tuple(f"corpus-{name}" for name in ARCHITECTURES)
 
 SHORT = (
@@ -44,12 +45,12 @@ SHORT = (
 )
 RESULTS = (
     "fig11=8,10,12 writers=7,8 sb-ring=12,14 iriw=6,8 message=64,128 chain=40,80 fib=5,6 fetch-add=7,8 cas=3,4 "
-    "llsc=5,6 llsc-loop=3,4 lock=4,5 ticket=5,7 memory"
+    "llsc=5,6 llsc-loop=3,4 lock=4,5 ticket=5,7 memory memory-updates"
 )
 LISTS = {
     "short": SHORT.split(),
     "results": [*RESULTS.split(), *CORPORA],
-    "all": [*FAMILIES, MEMORY, *CORPORA],
+    "all": [*FAMILIES, *MEMORY, *CORPORA],
 }
 
 
@@ -70,7 +71,8 @@ def _of_families(request: Request) -> Iterator[Case]:
 
 
 def _of_memory(request: Request) -> Iterator[Case]:
-    yield from family_cases(MEMORY, fig11.UNFENCED, request.sizes or (8, 10, 12), request.models)
+    family, sizes = MEMORY[request.name], request.sizes or MEMORY_SIZES[request.name]
+    yield from family_cases(request.name, family, sizes, request.models or family.models[:1])
 
 
 def _of_list(request: Request) -> Iterator[Case]:
@@ -81,7 +83,10 @@ def _of_list(request: Request) -> Iterator[Case]:
 
 SETS: dict[str, BenchmarkSet] = {
     **{name: BenchmarkSet("; ".join(f.about for f in families), _of_families) for name, families in FAMILIES.items()},
-    MEMORY: BenchmarkSet("whether memory grows with the number of traces: fig11 without fences", _of_memory),
+    **{
+        name: BenchmarkSet(f"whether memory grows with the number of traces of {family.name}", _of_memory)
+        for name, family in MEMORY.items()
+    },
     **{
         name: BenchmarkSet(f"the {architecture} tests of the corpus", corpus_cases)
         for name, architecture in zip(CORPORA, ARCHITECTURES.values(), strict=True)

@@ -1,10 +1,10 @@
-// Times IncrementalModel on explorations: events in a fixed order of commits, each with all its parameters (the position
-// of a store in coherence, the source of a load), depth first, up to a number of commits.
+// Times IncrementalModel on explorations: events in a fixed order of commits, each with all its parameters (the
+// position of a store in coherence, the source of a load), depth first, up to a number of commits.
 //
 //   python core/bench/dump_model.py power > power.model
 //   incremental_bench power.model [--full | --none]
 //
-// --full evaluates every execution from scratch instead; --none decides nothing and shows what the exploration itself costs.
+// --full evaluates every execution from scratch instead; --none decides nothing: what the exploration itself costs.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -24,7 +24,7 @@ using namespace dekker;
 
 namespace {
 
-// ---- Models ------------------------------------------------------------------------------------------------------------
+// ---- Models ---------------------------------------------------------------------------------------------------------
 
 std::vector<Slot> read_slots(std::istream& in, std::size_t count) {
   std::vector<Slot> slots(count);
@@ -131,7 +131,8 @@ class NoModel {
   std::size_t n_events() const { return n_events_; }
   std::size_t input_index(std::string_view name) const {
     const auto found = std::ranges::find(program_.inputs, name, &Input::name);
-    return found == program_.inputs.end() ? IncrementalModel::npos : static_cast<std::size_t>(found - program_.inputs.begin());
+    if (found == program_.inputs.end()) return IncrementalModel::npos;
+    return static_cast<std::size_t>(found - program_.inputs.begin());
   }
   void push_event() { ++n_events_; }
   void insert_member(std::size_t, std::size_t event) { seen_ += event; }
@@ -146,7 +147,7 @@ class NoModel {
   Word seen_ = 0;
 };
 
-// ---- Programs ----------------------------------------------------------------------------------------------------------
+// ---- Programs -------------------------------------------------------------------------------------------------------
 
 constexpr int initial = -1;
 
@@ -198,15 +199,17 @@ Program mixture(unsigned seed, int n_threads, int n_events, int n_locations, boo
     Event event = dice < 5 ? store(thread, below(n_locations)) : load(thread, below(n_locations));
     if (has_fences && dice == 9) event = below(2) == 0 ? full_fence(thread) : light_fence(thread);
     Word& of_thread = loads[static_cast<std::size_t>(thread)];
-    if (event.kind != 'F' && of_thread != 0 && below(3) == 0)
-      (event.kind == 'W' && below(2) == 0 ? event.data_dependencies : event.address_dependencies) = of_thread & -of_thread;
+    if (event.kind != 'F' && of_thread != 0 && below(3) == 0) {
+      const bool is_data = event.kind == 'W' && below(2) == 0;
+      (is_data ? event.data_dependencies : event.address_dependencies) = of_thread;
+    }
     if (event.kind == 'R') of_thread = bit(program.size());
     program.push_back(event);
   }
   return program;
 }
 
-// ---- Exploration -------------------------------------------------------------------------------------------------------
+// ---- Exploration ----------------------------------------------------------------------------------------------------
 
 template <class Model>
 class Explorer {
@@ -352,7 +355,8 @@ void time_exploration(const std::string& name, Model& model, const Program& prog
   explorer.run();
   const double time = cpu_seconds() - start;
   std::cout << std::left << std::setw(34) << name << std::right << std::setw(10) << explorer.n_commits << " commits, "
-            << std::setw(9) << explorer.n_allowed << " allowed, " << std::setw(8) << explorer.n_complete << " complete, "
+            << std::setw(9) << explorer.n_allowed << " allowed, " << std::setw(8) << explorer.n_complete
+            << " complete, "
             << std::fixed << std::setprecision(1) << std::setw(9)
             << 1e9 * time / static_cast<double>(explorer.n_commits) << " ns per commit\n";
 }

@@ -64,11 +64,13 @@ class GraphMaker {
   }
 
   void add_fixpoint(const Fixpoint& fixpoint, bool is_opaque) {
-    for (std::size_t i = 0; i < fixpoint.variables.size(); ++i) stands_for_[fixpoint.variables[i]] = fixpoint.results[i];
+    for (std::size_t i = 0; i < fixpoint.variables.size(); ++i)
+      stands_for_[fixpoint.variables[i]] = fixpoint.results[i];
     add_steps(fixpoint.body, is_opaque || !is_monotone(fixpoint));
   }
 
-  // In its own variables; fixpoints inside may be monotone or not.
+  // In its own variables. Fixpoints inside need not be monotone in theirs: what they define is opaque then, whatever
+  // uses it is evaluated in full, and the rest does not depend on how they are iterated.
   bool is_monotone(const Fixpoint& fixpoint) const {
     std::vector<bool> varies(program_.kinds.size(), false);
     for (const Slot variable : fixpoint.variables) varies[variable] = true;

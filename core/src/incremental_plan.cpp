@@ -14,7 +14,7 @@ namespace {
 
 constexpr NodeId no_node = static_cast<NodeId>(-1);
 
-// ---- Which nodes can be other than empty -----------------------------------------------------------------------------
+// ---- Which nodes can be other than empty ----------------------------------------------------------------------------
 
 // Given which of its arguments can be.
 bool follows_possible(const Node& node, const std::vector<bool>& possible) {
@@ -55,7 +55,7 @@ std::vector<bool> possible_nodes(const Graph& graph, const std::vector<bool>& se
   return possible;
 }
 
-// ---- Simpler definitions ---------------------------------------------------------------------------------------------
+// ---- Simpler definitions --------------------------------------------------------------------------------------------
 
 class Simplifier {
  public:
@@ -143,7 +143,7 @@ class Simplifier {
   std::vector<NodeId> same_;
 };
 
-// ---- The plan --------------------------------------------------------------------------------------------------------
+// ---- The plan -------------------------------------------------------------------------------------------------------
 
 Code code_of(Opcode opcode) {
   switch (opcode) {
@@ -258,7 +258,7 @@ class Planner {
   // Whether the node is met for the first time in this traversal.
   bool is_first_visit(NodeId id) { return std::exchange(facts_[id].stamp, stamp_) != stamp_; }
 
-  // ---- Checks ---------------------------------------------------------------------------------------------------------
+  // ---- Checks -------------------------------------------------------------------------------------------------------
 
   void choose_checks() {
     for (std::size_t i = 0; i < graph_.checks.size(); ++i) {
@@ -332,7 +332,7 @@ class Planner {
     for (const NodeId argument : node(id).uses()) collect_parts(argument, parts);
   }
 
-  // ---- What must be watched -------------------------------------------------------------------------------------------
+  // ---- What must be watched -----------------------------------------------------------------------------------------
 
   // On the graph as it was: a simplification relies on the emptiness of what it left out.
   void need(NodeId id, Job& job) {
@@ -377,7 +377,7 @@ class Planner {
     return facts_[id].is_assumed ? 1 : 2;
   }
 
-  // ---- Definitions ----------------------------------------------------------------------------------------------------
+  // ---- Definitions --------------------------------------------------------------------------------------------------
 
   void count_uses(const Job& job) {
     for (const NodeId id : job.watched) count_use(id);
@@ -462,7 +462,7 @@ class Planner {
     }
   }
 
-  // ---- Order: strongly connected components, arguments first ------------------------------------------------------------
+  // ---- Order: strongly connected components, arguments first --------------------------------------------------------
 
   void order_nodes(Job& job) {
     for (const NodeId id : job.watched) visit(id);
@@ -531,7 +531,7 @@ class Planner {
     if (size > word_bits) plan_.needs_evaluator = true;
   }
 
-  // ---- Traits and duties -----------------------------------------------------------------------------------------------
+  // ---- Traits and duties --------------------------------------------------------------------------------------------
 
   void find_traits(const Component& component) {
     bool may_shrink = false;
@@ -607,7 +607,7 @@ class Planner {
     }
   }
 
-  // ---- Emission --------------------------------------------------------------------------------------------------------
+  // ---- Emission -----------------------------------------------------------------------------------------------------
 
   void number_slots() {
     if (placed_.size() + arguments_.size() > std::numeric_limits<PlanSlot>::max())

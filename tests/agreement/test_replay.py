@@ -76,7 +76,7 @@ def test_random_programs(flavour: litmus_programs.Flavour, data: st.DataObject) 
     check_same_judgement(program, found, load_model(data.draw(st.sampled_from(model_names()))))
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(program=odd_programs.programs(), name=st.sampled_from(MODELS))
 def test_odd_programs(program: Program, name: str) -> None:
     found = candidates(program)
@@ -152,7 +152,7 @@ def test_examples_of_rsmc(data: st.DataObject) -> None:
     check_rsmc_examples(data.draw(litmus_programs.programs(flavour)), load_model(name))
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(program=odd_programs.programs(), name=st.sampled_from(sorted(COMMIT_ORDERS)))
 def test_examples_of_rsmc_in_odd_programs(program: Program, name: str) -> None:
     check_rsmc_examples(program, load_model(name))

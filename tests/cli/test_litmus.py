@@ -17,6 +17,9 @@ from tests.corpus.expectations import OWN_CORPUS
 EXAMPLES = Path(__file__).parents[2] / "examples" / "litmus"
 SB = str(EXAMPLES / "dekker-x86.litmus")
 
+SPIN = str(OWN_CORPUS / "handwritten" / "X86" / "spin-once.litmus")
+CROSSED = str(OWN_CORPUS / "handwritten" / "PPC" / "crossed-waits.litmus")
+
 SB_TEXT = r"""Test dekker-x86 Allowed
 States 4
 0:EAX=0; 1:EAX=0;
@@ -117,9 +120,42 @@ def test_a_race_is_undefined_behaviour() -> None:
 
 
 def test_the_loop_bound_is_named() -> None:
-    outcome = dekker("litmus", str(OWN_CORPUS / "handwritten" / "X86" / "spin-once.litmus"))
+    outcome = dekker("litmus", SPIN, "--unroll-waits")
     assert outcome.status == 0
+    assert "Positive: 3 Negative: 0" in outcome.out
     assert "Loop bound reached: 1 executions" in outcome.out
+
+
+def test_the_last_round_of_a_waiting_loop_stands_for_all() -> None:
+    outcome = dekker("litmus", SPIN)
+    assert outcome.status == 0
+    assert "Positive: 1 Negative: 0" in outcome.out
+    assert "Loop bound" not in outcome.out
+    assert "Blocked: 2 executions wait" in outcome.out
+
+
+@pytest.mark.parametrize("engine", ["axiomatic", "rsmc", "all"])
+def test_a_deadlock_is_reported(engine: str) -> None:
+    outcome = dekker("litmus", CROSSED, "--engine", engine, "--json", "-")
+    assert json.loads(outcome.out)["deadlocks"] == 1
+    assert "\nDeadlock 1\n" in dekker("litmus", CROSSED, "--engine", engine).out
+    assert "Deadlock" not in dekker("litmus", SPIN, "--engine", engine).out
+
+
+def test_loops_stay_under_a_model_that_does_not_forget_reads(tmp_path: Path) -> None:
+    model = tmp_path / "mine.cat"
+    model.write_text('"mine"\nacyclic po | rf | co | fr as total\nempty po \\ (po; po) & id as odd\n', encoding="utf-8")
+    outcome = dekker("litmus", SPIN, "--model", str(model))
+    assert "Positive: 3 Negative: 0" in outcome.out
+
+
+@pytest.mark.parametrize("engine", ["axiomatic", "rsmc"])
+def test_a_witness_of_a_program_with_awaits_replays(engine: str, tmp_path: Path) -> None:
+    file = tmp_path / "witness.json"
+    lock = str(OWN_CORPUS / "handwritten" / "AArch64" / "lock-exclusive.litmus")
+    dekker("litmus", lock, "--engine", engine, "--witness", str(file), "-q")
+    assert dekker("replay", str(file)).status == 0
+    assert dekker("litmus", lock, "--engine", engine, "--explain").status == 0
 
 
 def test_hardware_orders_are_not_dropped_silently() -> None:

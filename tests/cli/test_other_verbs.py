@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.calls import dekker
-from tests.cli.test_litmus import SB
+from tests.cli.test_litmus import SB, SPIN
 
 from dekker.ir.text import parse_program
 from dekker.models import model_names
@@ -21,6 +21,11 @@ def test_models_are_listed_with_a_line_each() -> None:
 def test_show_prints_a_program_that_parses_back() -> None:
     outcome = dekker("show", SB)
     assert parse_program(Source("shown", outcome.out)).name == "dekker-x86"
+
+
+def test_show_can_apply_the_passes() -> None:
+    assert "branch FLAGS.ZF ne.1 0 -> Again" in dekker("show", SPIN).out
+    assert "await FLAGS.ZF eq.1 0 -> Again" in dekker("show", "--ir", "--passes", SPIN).out
 
 
 def test_generate_prints_a_test() -> None:

@@ -197,6 +197,31 @@ def test_an_access_outside_of_all_objects(tmp_path: Path) -> None:
     assert dekker("replay", str(file)).status == 0
 
 
+SPIN = """PPC spin
+{ 0:r2=x; 0:r4=y; 1:r2=y; 1:r4=x; }
+ P0           | P1           ;
+ li r1,1      | L:           ;
+ stw r1,0(r2) | lwz r1,0(r2) ;
+ lwsync       | cmpwi r1,1   ;
+ stw r1,0(r4) | bne L        ;
+              | lwz r3,0(r4) ;
+exists (1:r3=0)
+"""
+
+
+@pytest.mark.parametrize("engine", ["axiomatic", "rsmc", "all"])
+@pytest.mark.parametrize("options", [(), ("--unroll-waits",)], ids=("waits", "rounds"))
+def test_loops_that_wait(engine: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    """However the engine saw the loop, the witness is about the program as it was written."""
+    test, file = tmp_path / "spin.litmus", tmp_path / "w.json"
+    test.write_text(SPIN)
+    assert dekker("litmus", str(test), "--witness", str(file), "--engine", engine, *options).status == 0
+    assert dekker("replay", str(file)).status == 0
+    test.write_text(SPIN.replace("bne L        ;", "bne L        ;\n              | isync        ;"))
+    outcome = dekker("litmus", str(test), "--explain", "--engine", engine, *options)
+    assert "forbidden by axiom `observation`" in outcome.out
+
+
 def test_every_test_of_the_corpus_has_a_witness_or_an_explanation(tmp_path: Path) -> None:
     """Fail, save, replay, the same."""
     files = sorted(OWN_CORPUS.rglob("*.litmus"))[::6]

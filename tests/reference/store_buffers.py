@@ -109,6 +109,29 @@ def explore(program: Program, buffers: Buffers) -> Outcome:
     return Outcome(final, machine.failed, len(seen))
 
 
+def may_hang(program: Program, buffers: Buffers) -> bool:
+    """Whether the program can come to where it can no longer end, however it goes on."""
+    machine = _Machine(program, buffers)
+    start = machine.start()
+    leads_to: dict[State, set[State]] = {start: set()}
+    pending = [start]
+    while pending:
+        state = pending.pop()
+        for successor in machine.successors(state):
+            if successor not in leads_to:
+                leads_to[successor] = set()
+                pending.append(successor)
+            leads_to[successor].add(state)
+    can_end: set[State] = set()
+    pending = [state for state in leads_to if machine.ended(state)]
+    while pending:
+        state = pending.pop()
+        if state not in can_end:
+            can_end.add(state)
+            pending += leads_to[state]
+    return len(can_end) < len(leads_to)
+
+
 class _Machine:
     def __init__(self, program: Program, buffers: Buffers) -> None:
         self.program = program
@@ -205,7 +228,8 @@ class _Machine:
                 yield thread._replace(position=len(self.bodies[number].body))
             case Fence(kind):
                 mark = Entry(None, before=FENCES[kind].orders)
-                yield thread._replace(buffer=without_leading_marks((*thread.buffer, mark)))
+                repeated = thread.buffer[-1:] == (mark,)
+                yield thread if repeated else thread._replace(buffer=without_leading_marks((*thread.buffer, mark)))
             case _:
                 raise NotImplementedError(type(instruction).__name__)
 

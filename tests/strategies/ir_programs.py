@@ -22,6 +22,7 @@ from dekker.ir.instructions import (
     Assume,
     AtomicBegin,
     AtomicEnd,
+    Await,
     Branch,
     Call,
     Choose,
@@ -266,6 +267,8 @@ def _function(draw: st.DrawFn, name: str, parameters: tuple[str, ...], scope: Sc
     # Labels stand between the pieces: a jump into an atomic section is not valid.
     starts = tuple(sum(map(len, pieces[:index])) for index in range(len(pieces) + 1))
     body = tuple(instruction for piece in pieces for instruction in piece)
+    if labels and _flag(draw):
+        body = (*body, Await(expression(draw, inner), _one(draw, labels)))
     return Function(name, parameters, body, {label: _one(draw, starts) for label in labels})
 
 

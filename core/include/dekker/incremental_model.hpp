@@ -22,7 +22,7 @@ class CapacityExceeded : public std::length_error {
   using std::length_error::length_error;
 };
 
-// The base sets and relations of an execution, event by event: what event e adds are pairs between e and events up to e.
+// The base sets and relations of an execution, event by event: event e adds pairs between e and events up to e.
 class ExecutionInputs {
  public:
   ExecutionInputs(const std::vector<Input>& inputs, std::size_t words_per_row);
@@ -120,8 +120,8 @@ class IncrementalModel {
  public:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
-  // For up to 64 * words_per_row events; at most 16 words and 64 checks, else std::invalid_argument is thrown. The program
-  // must be valid and outlive the object. The first `n_trials` events show what is used; the rest goes faster.
+  // For up to 64 * words_per_row events; at most 16 words and 64 checks, else std::invalid_argument is thrown. The
+  // program must be valid and outlive the object. The first `n_trials` events show what is used; the rest goes faster.
   IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials = 64);
   IncrementalModel(IncrementalModel&&) noexcept;
   IncrementalModel& operator=(IncrementalModel&&) noexcept;

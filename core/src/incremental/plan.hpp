@@ -124,7 +124,7 @@ struct Plan {
   Word raised = 0;                   // flags that hold in every execution
 };
 
-// `seen[node]`: the node is not taken to be empty. Nodes taken to be empty are watched where that matters, except inputs.
+// `seen[node]`: the node is not taken to be empty. Those taken to be empty are watched where it matters, except inputs.
 Plan make_plan(const Graph& graph, const std::vector<bool>& seen);
 
 // Can the node be empty although its arguments are not?

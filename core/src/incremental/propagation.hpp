@@ -5,8 +5,8 @@
 // leaves borders behind, and adding the next event at their place replaces them. So only changes of interiors need a
 // log to be undone. Bits beyond the newest event are meaningless and must be masked.
 //
-// Changes of interiors are passed on within one event: `dirty` has the older events whose rows change (or the members of
-// a set that do), and for relations that only grow, `news` has at least the new pairs of such a row and at most all.
+// Changes of interiors are passed on within one event: `dirty` has the older events whose rows change (or the members
+// of a set that do), and for relations that only grow, `news` has at least the new pairs of such a row and at most all.
 #pragma once
 
 #include <cstddef>
@@ -128,7 +128,7 @@ class Propagation {
 
   std::span<const PlanSlot> members_of(const Instruction& i) const { return {plan_->members.data() + i.a, i.b}; }
 
-  // ---- Interiors -------------------------------------------------------------------------------------------------------
+  // ---- Interiors ----------------------------------------------------------------------------------------------------
 
   bool has_duty(PlanSlot slot, Duty duty) const { return (plan_->duties[slot] & duty) != 0; }
 
@@ -225,7 +225,7 @@ class Propagation {
   mutable std::vector<std::size_t> path_;
 };
 
-// ---- Events --------------------------------------------------------------------------------------------------------------
+// ---- Events ---------------------------------------------------------------------------------------------------------
 
 template <std::size_t W>
 void Propagation<W>::adopt(const Plan& plan) {
@@ -307,7 +307,8 @@ Outcome Propagation<W>::run_plan(bool is_last, Word skipped, Word& known) {
   for (const Instruction& i : plan_->instructions) {
     if (i.code < Code::group) {
       run(i);
-      if ((i.duties & watch) == 0 || !has_changed(i.out, i.code >= Code::set_unite ? Kind::set : Kind::relation)) continue;
+      const Kind kind = i.code >= Code::set_unite ? Kind::set : Kind::relation;
+      if ((i.duties & watch) == 0 || !has_changed(i.out, kind)) continue;
       surprise_ = plan_->nodes[i.out];
       return Outcome::surprise;
     }
@@ -364,7 +365,7 @@ void Propagation<W>::assign_set(const Instruction& i, const Bits& value) {
   set = value;
 }
 
-// ---- Operations ----------------------------------------------------------------------------------------------------------
+// ---- Operations -----------------------------------------------------------------------------------------------------
 
 template <std::size_t W>
 void Propagation<W>::run(const Instruction& i) {
@@ -505,7 +506,7 @@ void Propagation<W>::project_range(const Instruction& i) {
   assign_set(i, value);
 }
 
-// ---- Interiors that only grow --------------------------------------------------------------------------------------------
+// ---- Interiors that only grow ---------------------------------------------------------------------------------------
 
 template <std::size_t W>
 void Propagation<W>::grow_interior(const Instruction& i) {
@@ -525,7 +526,8 @@ void Propagation<W>::grow_interior(const Instruction& i) {
     case Code::intersect:
       pass_on(i.a, [&](std::size_t k, const Bits& pairs) { return pairs & cells_[i.b][k].row; });
       return pass_on(i.b, [&](std::size_t k, const Bits& pairs) { return pairs & cells_[i.a][k].row; });
-    case Code::subtract: return pass_on(i.a, [&](std::size_t k, const Bits& pairs) { return pairs - cells_[i.b][k].row; });
+    case Code::subtract:
+      return pass_on(i.a, [&](std::size_t k, const Bits& pairs) { return pairs - cells_[i.b][k].row; });
     case Code::restrict: return grow_restriction(i);
     case Code::invert:
       return dirty_[i.a].for_each([&](std::size_t k) { grow_product(i.out, news_[i.a][k], Bits::single(k)); });
@@ -566,7 +568,7 @@ void Propagation<W>::grow_product(PlanSlot slot, const Bits& from, const Bits& t
   from.for_each([&](std::size_t k) { grow_row(slot, k, to); });
 }
 
-// ---- Interiors that may shrink -------------------------------------------------------------------------------------------
+// ---- Interiors that may shrink --------------------------------------------------------------------------------------
 
 template <std::size_t W>
 void Propagation<W>::compare_interior(const Instruction& i) {
@@ -639,7 +641,7 @@ void Propagation<W>::compare_inverse(const Instruction& i) {
   });
 }
 
-// ---- Recursion -----------------------------------------------------------------------------------------------------------
+// ---- Recursion ------------------------------------------------------------------------------------------------------
 
 // The instructions that something outside the group, or the newest event by itself, sets going.
 template <std::size_t W>
@@ -700,7 +702,7 @@ void Propagation<W>::run_changing_group(const Group& group) {
   is_restarting_ = false;
 }
 
-// ---- Checks --------------------------------------------------------------------------------------------------------------
+// ---- Checks ---------------------------------------------------------------------------------------------------------
 
 // The check held before the event.
 template <std::size_t W>
@@ -792,8 +794,12 @@ bool Propagation<W>::holds_in_full(const PlannedCheck& check, const Bits& events
   bool found = false;
   switch (check.kind) {
     case CheckKind::acyclic: found = has_cycle(cells, events, events); break;
-    case CheckKind::irreflexive: events.for_each([&](std::size_t k) { found = found || cells[k].row.test(k); }); break;
-    case CheckKind::empty: events.for_each([&](std::size_t k) { found = found || (cells[k].row & events).any(); }); break;
+    case CheckKind::irreflexive:
+      events.for_each([&](std::size_t k) { found = found || cells[k].row.test(k); });
+      break;
+    case CheckKind::empty:
+      events.for_each([&](std::size_t k) { found = found || (cells[k].row & events).any(); });
+      break;
   }
   return found == check.is_negated;
 }

@@ -238,12 +238,14 @@ class Explorer {
     });
   }
 
-  // The write right behind the source if it belongs to an update that reads from that source.
+  // The update that reads from the source and is in place: no other can come between. It is the next write, but for writes
+  // of its own thread between a load-linked and its store-conditional.
   EventId update_behind(std::uint32_t place, std::size_t source) const {
     const std::vector<EventId>& order = run_.location(place).order;
-    if (source == order.size() || event(order[source]).role == Role::plain) return no_event;
     const EventId store = source == 0 ? no_event : order[source - 1];
-    return event(event(order[source]).partner).read_from == store ? order[source] : no_event;
+    for (std::size_t i = source; i < order.size(); ++i)
+      if (event(order[i]).role != Role::plain && event(event(order[i]).partner).read_from == store) return order[i];
+    return no_event;
   }
 
   // The update if it would succeed from this source, in one step. If its place is taken the model can only be
@@ -356,6 +358,7 @@ class Explorer {
     } else if (any_thread(ThreadStatus::waiting)) {
       ++statistics.blocked;
       if (is_deadlock()) ++statistics.deadlocks;
+      count_flags();
     } else {
       complete();
     }
@@ -418,10 +421,14 @@ class Explorer {
     const auto [entry, is_new] = outcome_.states.try_emplace(state_);
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
+    count_flags();
+    if (limits_.max_traces != 0 && outcome_.statistics.complete >= limits_.max_traces) outcome_.stop = Stop::traces;
+  }
+
+  void count_flags() {
     const Word flags = run_.raised_flags();
     for (std::size_t i = 0; i < check_names_.size() && flags != 0; ++i)
       if ((flags & bit(i)) != 0) ++outcome_.flags[check_names_[i]];
-    if (limits_.max_traces != 0 && outcome_.statistics.complete >= limits_.max_traces) outcome_.stop = Stop::traces;
   }
 
   Value observed_value(const Observable& observable) const {

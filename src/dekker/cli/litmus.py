@@ -32,9 +32,8 @@ from dekker.task import DEFAULT_UNROLL, Limits
 @click.option(
     "--engine",
     type=click.Choice(sorted(ENGINES)),
-    default="axiomatic",
-    show_default=True,
-    help="`all` runs every engine that applies and fails if they differ.",
+    help="`all` runs every engine that applies and fails if they differ (default: rsmc, and axiomatic for what that "
+    "cannot run).",
 )
 @click.option(
     "--unroll",
@@ -46,9 +45,11 @@ from dekker.task import DEFAULT_UNROLL, Limits
 @click.option(
     "--unroll-waits",
     is_flag=True,
-    help="Follow loops that only wait round by round, up to --unroll, as herd does; else the last round stands for all.",
+    help="Follow loops that only wait round by round, up to --unroll; else their last round stands for all.",
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds per test.")
+@click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="Megabytes that a process may hold.")
+@click.option("--max-traces", type=click.IntRange(min=1), metavar="N", help="Complete executions per test.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
 @click.option(
@@ -67,10 +68,12 @@ from dekker.task import DEFAULT_UNROLL, Limits
 def command(
     paths: tuple[str, ...],
     model: str | None,
-    engine: str,
+    engine: str | None,
     unroll: int,
     unroll_waits: bool,
     timeout: float | None,
+    memory: int | None,
+    max_traces: int | None,
     jobs: int,
     json_file: str | None,
     witness_path: str | None,
@@ -85,7 +88,8 @@ def command(
     if model is not None:
         load_model(model)
     tests = find_tests(paths)
-    options = BatchOptions(model, engine, Limits(unroll, timeout), witness_path is not None, explain, unroll_waits)
+    limits = Limits(unroll, timeout, memory, max_traces)
+    options = BatchOptions(model, engine, limits, witness_path is not None, explain, unroll_waits)
     writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
     tally: Counter[str] = Counter()
     started = time.monotonic()
@@ -93,6 +97,7 @@ def command(
         try:
             for record in run_batch(tests, options, jobs):
                 tally[record.verdict] += 1
+                tally["stopped"] += record.stopped_by is not None
                 if writer is not None:
                     record = writer.write(record)
                 _show(record, json_stream, quiet or json_stream is sys.stdout, explain)
@@ -125,13 +130,13 @@ def _explain(record: Record) -> None:
 
 
 def _summarise(tally: Counter[str], total: int, seconds: float) -> None:
-    interrupted = tally.pop("interrupted", 0)
+    interrupted, stopped_early = tally.pop("interrupted", 0), tally.pop("stopped", 0)
     done = sum(tally.values())
     if total > 1 or interrupted:
         parts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.items()))
         stopped = " (interrupted)" if interrupted else ""
         print(f"{done} of {total} tests in {seconds:.1f} s: {parts}{stopped}", file=sys.stderr)
-    if interrupted:
+    if interrupted or stopped_early:
         tally["Unknown"] += 1
 
 

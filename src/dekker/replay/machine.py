@@ -41,10 +41,11 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.layout import Layout
 from dekker.ir.program import Function, Program
-from dekker.replay.thin_air import Returned, Shape, computed
+from dekker.replay.thin_air import Returned, Shape, computed, limited
 from dekker.source import Span
 
-MAX_STEPS = 200_000
+MAX_SILENT_STEPS = 10_000
+"""Without an event; a thread that takes more does not come to an end."""
 MAX_CALLS = 1_000
 
 COMPLETE, BLOCKED, FAILED, STOPPED = "complete", "blocked", "failed", "stopped"
@@ -86,7 +87,7 @@ class Done:
 @dataclass
 class ThreadRun:
     """What a thread did. `end` is `complete`, `blocked` (an assumption failed), `failed` (an assertion did: see
-    `failure`) or `stopped` (it would go on, but its trace ends)."""
+    `failure`) or `stopped` (it would go on, perhaps for ever, but its trace ends)."""
 
     thread: int
     done: list[Done] = field(default_factory=list)
@@ -100,10 +101,14 @@ class ThreadRun:
 def run_thread(program: Program, places: Layout, thread: int, trace: Sequence[TraceEvent]) -> ThreadRun:
     """Runs a thread along its part of a trace; `Mismatch` if it does anything else."""
     machine = _Machine(program, places, thread, trace)
-    for _ in range(MAX_STEPS):
+    silent = 0
+    while silent < MAX_SILENT_STEPS:
+        before = machine.taken
         if not machine.step():
             return machine.finish()
-    raise Mismatch(f"{machine.name} does not come to an end within {MAX_STEPS} steps")
+        silent = silent + 1 if machine.taken == before else 0
+    machine.run.end = STOPPED
+    return machine.finish()
 
 
 class _End(Exception):
@@ -154,7 +159,8 @@ class _Machine:
 
     def finish(self) -> ThreadRun:
         if self.taken < len(self.trace):
-            raise Mismatch(f"{self.name} ends, but its trace goes on with {self.describe(self.trace[self.taken])}")
+            how = "does not come to an end" if self.run.end == STOPPED else "ends"
+            raise Mismatch(f"{self.name} {how}, but its trace goes on with {self.describe(self.trace[self.taken])}")
         self.run.registers = {name: word.value for name, word in self.first_frame.registers.items()}
         return self.run
 
@@ -283,9 +289,10 @@ def _constant(initial: Const | Address, places: Layout) -> int:
 
 def _apply(op: str, width: int, *operands: Word) -> Word:
     values = [operand.value for operand in operands]
+    result = evaluate_unary(op, width, *values) if len(values) == 1 else evaluate_binary(op, width, *values)
     return Word(
-        evaluate_unary(op, width, *values) if len(values) == 1 else evaluate_binary(op, width, *values),
-        computed(op, width, *(operand.shape for operand in operands)),
+        result,
+        limited(computed(op, width, *(operand.shape for operand in operands)), result),
         frozenset[int]().union(*(operand.sources for operand in operands)),
         frozenset[int]().union(*(operand.picked for operand in operands)),
     )
@@ -373,9 +380,10 @@ def _updated(op: str, width: int, old: Word, operand: Word) -> Word:
     """What a read-modify-write stores."""
     if op == "xchg":
         return operand
+    result = RMW_OPERATORS[op](width, old.value, operand.value)
     return Word(
-        RMW_OPERATORS[op](width, old.value, operand.value),
-        computed(op, width, old.shape, operand.shape),
+        result,
+        limited(computed(op, width, old.shape, operand.shape), result),
         old.sources | operand.sources,
         operand.picked,
     )

@@ -8,7 +8,7 @@ justifies nothing. Every read must get its value in the end from numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dekker.ir.arithmetic import RMW_OPERATORS
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
@@ -29,9 +29,20 @@ class Computed:
     op: str
     width: int
     operands: tuple[Shape, ...]
+    size: int = field(compare=False)
 
 
-Shape = int | Returned | Computed
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value computed from these reads in too many steps to remember."""
+
+    value: int
+    reads: frozenset[Place]
+
+
+Shape = int | Returned | Computed | Opaque
+
+LARGEST = 300
 
 _ZERO_FOR_EQUALS = frozenset(("xor", "sub", "ne", "ult", "ugt", "slt", "sgt"))
 _ONE_FOR_EQUALS = frozenset(("eq", "ule", "uge", "sle", "sge"))
@@ -54,7 +65,24 @@ def computed(op: str, width: int, *operands: Shape) -> Shape:
             return operands[0]
         if op in _ZERO_FOR_EQUALS or op in _ONE_FOR_EQUALS:
             return int(op in _ONE_FOR_EQUALS)
-    return Computed(op, width, operands)
+    return Computed(op, width, operands, 1 + sum(map(_size, operands)))
+
+
+def limited(shape: Shape, value: int) -> Shape:
+    """The shape of a value, simplified if it has become too large."""
+    return Opaque(value, _reads(shape)) if _size(shape) > LARGEST else shape
+
+
+def _size(shape: Shape) -> int:
+    return shape.size if isinstance(shape, Computed) else 1
+
+
+def _reads(shape: Shape) -> frozenset[Place]:
+    if isinstance(shape, Returned):
+        return frozenset((shape.read,))
+    if isinstance(shape, Computed):
+        return frozenset[Place]().union(*map(_reads, shape.operands))
+    return shape.reads if isinstance(shape, Opaque) else frozenset()
 
 
 def _evaluated(op: str, width: int, *numbers: int) -> int:
@@ -82,4 +110,6 @@ def _reduced(shape: Shape, numbers: Mapping[Place, int]) -> Shape:
     if isinstance(shape, Computed):
         operands = (_reduced(operand, numbers) for operand in shape.operands)
         return computed(shape.op, shape.width, *operands)
+    if isinstance(shape, Opaque) and shape.reads <= numbers.keys():
+        return shape.value
     return shape

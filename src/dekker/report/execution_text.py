@@ -49,7 +49,7 @@ def _threads(witness: Witness, width: int) -> list[str]:
     columns = [_column(witness, thread) for thread in range(len(witness.threads))]
     widths = [max(map(len, column)) for column in columns]
     if 2 + sum(widths) + len(GAP) * (len(columns) - 1) > width:
-        return [line for column in columns for line in _indented(column)]
+        return [line for i, column in enumerate(columns) for line in (*[""] * (i > 0), *_indented(column))]
     rows = zip_longest(*columns, fillvalue="")
     lines = (GAP.join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows)
     return list(_indented(lines))

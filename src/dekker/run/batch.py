@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 from dekker.cat.forgetting import forgets_reads
-from dekker.engines.axiomatic import engine as axiomatic
 from dekker.errors import DekkerError, InputError, UnsupportedError
 from dekker.frontends import EXTENSIONS, default_model, parse_program
 from dekker.ir.passes import apply_passes
@@ -22,7 +21,7 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
-from dekker.run.engines import ENGINES
+from dekker.run.engines import run_engine
 from dekker.run.fit import require_fit
 from dekker.run.witnesses import asked_executions, deciding_witness, explanation
 from dekker.source import Source
@@ -33,11 +32,12 @@ LARGEST_CHUNK = 16
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """`model` None stands for the architecture's own. `witness` asks for an execution that decides the condition,
-    `explain` for the reasons if there is none. `unroll_waits` leaves loops that only wait as they are."""
+    """`model` None stands for the architecture's own, `engine` None for the first that can run the test. `witness` asks
+    for an execution that decides the condition, `explain` for the reasons if there is none. `unroll_waits` leaves loops
+    that only wait as they are."""
 
     model: str | None = None
-    engine: str = axiomatic.NAME
+    engine: str | None = None
     limits: Limits = Limits()
     witness: bool = False
     explain: bool = False
@@ -123,27 +123,29 @@ def run_file(file: str, options: BatchOptions) -> Record:
         if not options.unroll_waits and forgets_reads(model.program):
             program = apply_passes(program)
         task = Task(program, model, options.limits, examples=options.witness or options.explain)
-        result = ENGINES[options.engine](task)
-        record = record_result(file, program, model.name, options.engine, result, time.perf_counter() - started)
+        engine, result = run_engine(options.engine, task)
+        record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)
         return _with_evidence(record, task, result, options) if task.examples else record
     except DekkerError as error:
-        return record_error(file, error, model_name, options.engine)
+        return record_error(file, error, model_name, options.engine or "")
     except RecursionError:
-        return record_error(file, InputError(f"'{file}' is nested too deeply"), model_name, options.engine)
+        return record_error(file, InputError(f"'{file}' is nested too deeply"), model_name, options.engine or "")
     except Exception as error:
         if os.environ.get("DEKKER_DEBUG"):
             raise
-        return record_error(file, _defect(file, error), model_name, options.engine)
+        return record_error(file, _defect(file, error), model_name, options.engine or "")
 
 
 def _with_evidence(record: Record, task: Task, result: Result, options: BatchOptions) -> Record:
-    record = replace(record, witness=deciding_witness(task, options.engine, result))
+    record = replace(record, witness=deciding_witness(task, record.engine, result))
     if not options.explain or result.stopped_by is not None or asked_executions(task.program, result):
         return record
     try:
-        return replace(record, explanation=explanation(task))
+        found = explanation(task)
     except UnsupportedError as error:
         return replace(record, notes=(*record.notes, f"No explanation: {error.diagnostic.message}"))
+    interrupted = found.stopped_by == "interrupt"
+    return replace(record, explanation=found, stopped_by="interrupt" if interrupted else None)
 
 
 def _defect(file: str, error: Exception) -> DekkerError:

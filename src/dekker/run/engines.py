@@ -32,7 +32,10 @@ def run_all(task: Task) -> Result:
     finished = {name: result for name, result in results.items() if result.stopped_by is None}
     answers = {name: _answer(result) for name, result in finished.items()}
     if len({repr(answer) for answer in answers.values()}) > 1:
-        counts = ", ".join(f"{name}: {result.satisfying}+{result.violating}" for name, result in finished.items())
+        counts = ", ".join(
+            f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
+            for name, result in finished.items()
+        )
         raise Disagreement(
             f"engines disagree on '{task.program.name}' under {task.model.name} (executions {counts})",
             hint="this is a defect of Dekker: do not trust either answer",
@@ -45,3 +48,13 @@ def _answer(result: Result) -> tuple[object, ...]:
 
 
 ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all}
+
+
+def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
+    """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run."""
+    if name is not None:
+        return name, ENGINES[name](task)
+    try:
+        return rsmc.NAME, rsmc.run(task)
+    except UnsupportedError:
+        return axiomatic.NAME, axiomatic.run(task)

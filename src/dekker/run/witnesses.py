@@ -38,21 +38,30 @@ DEFAULT_EXPLAIN_S = 30.0
 def deciding_witness(task: Task, engine: str, result: Result) -> Witness | None:
     """An execution that shows why the verdict is what it is: a runtime violation; else one that satisfies the formula
     of `exists` and `~exists`, or violates that of `forall`; else one that raises a flag; else, for `forall`, any."""
-    found = next(_deciding_traces(task.program, result), None)
+    found = next(_deciding_traces(task, result), None)
     return None if found is None else _checked_witness(task, engine, found)
 
 
-def _deciding_traces(program: Program, result: Result) -> Iterator[Trace]:
-    examples, places = result.examples, layout(program)
+def _deciding_traces(task: Task, result: Result) -> Iterator[Trace]:
+    program, examples = task.program, result.examples
+    places, wanted = layout(program), asked_formula(program)
     yield from examples.violations.values()
-    wanted = asked_formula(program)
     for trace in examples.states.values():
         if formula_holds(wanted, replay(program, trace).values, places):
             yield trace
-    yield from examples.flags.values()
+    if result.flags:
+        yield from _flagged_traces(task, result)
     condition = program.property.condition
     if condition is not None and condition.quantifier is Quantifier.FORALL:
         yield from examples.states.values()
+
+
+def _flagged_traces(task: Task, result: Result) -> Iterator[Trace]:
+    """Not every engine says which executions raise a flag; then those are looked at that it gives for final states."""
+    yield from result.examples.flags.values()
+    for trace in result.examples.states.values():
+        if judge(task.model, replay(task.program, trace).execution).flags:
+            yield trace
 
 
 def asked_formula(program: Program) -> Formula:

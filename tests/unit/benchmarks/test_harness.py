@@ -189,9 +189,14 @@ def test_the_own_corpus_is_the_default(path: Path) -> None:
     assert len(case.files) == len(case.expected) > 20
 
 
-def test_a_refusal_is_reported(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("cas=2", "--model", "rmo", "--with", "none") == 3
-    assert "refused: 1" in capsys.readouterr().out
+def broken_corpus(folder: Path) -> str:
+    (folder / "broken.litmus").write_text("X86 broken\n{ }\n P0 ;\n FLY [x] ;\nexists (x=1)\n", encoding="utf-8")
+    return str(folder)
+
+
+def test_a_refusal_is_reported(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("corpus-x86", "--corpus", broken_corpus(tmp_path), "--with", "none") == 3
+    assert "refused: 1, the first is broken.litmus: " in capsys.readouterr().out
 
 
 def test_a_row_that_does_not_finish(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,8 +207,8 @@ def test_a_row_that_does_not_finish(path: Path, capsys: pytest.CaptureFixture[st
     assert "not finished in time" in out
 
 
-def memory_row(traces: int, peak_mb: float) -> Row:
-    case = Case(sets.MEMORY, f"fig11 {traces}", "power")
+def memory_row(traces: int, peak_mb: float, name: str = "memory") -> Row:
+    case = Case(name, f"fig11 {traces}", "power")
     return Row(case, Measurement(traces={"x": traces}, engine_s=[1.0], peak_mb=peak_mb))
 
 
@@ -211,10 +216,13 @@ def test_growing_memory_is_noticed() -> None:
     (same,) = conclusions([memory_row(10, 30.0), memory_row(1000, 30.5), memory_row(100, 30.1)])
     assert (same.holds, same.text) == (
         True,
-        "memory does not grow with the number of traces: 30.0 MB for 10 and 30.5 MB for 1000",
+        "memory: memory does not grow with the number of traces: 30.0 MB for 10 and 30.5 MB for 1000",
     )
     (grown,) = conclusions([memory_row(10, 30.0), memory_row(1000, 90.0)])
     assert not grown.holds
+    (known,) = conclusions([memory_row(10, 30.0, "memory-updates"), memory_row(1000, 90.0, "memory-updates")])
+    assert known.holds
+    assert "GROWS" in known.text
 
 
 def test_memory_of_a_row_is_its_own() -> None:
@@ -289,8 +297,8 @@ def test_only_complete_results_go_into_a_document(
     document = tmp_path / "README.md"
     empty = "<!-- results -->\n<!-- end of results -->\n"
     document.write_text(empty, encoding="utf-8")
-    refused = ("cas=2", "--model", "rmo", "--with", "none", "--into", str(document))
-    assert run(*refused) == 3
+    corpus = broken_corpus(tmp_path)
+    assert run("corpus-x86", "--corpus", corpus, "--with", "none", "--into", str(document)) == 3
     assert "stays as it is" in capsys.readouterr().err
     assert document.read_text(encoding="utf-8") == empty
     monkeypatch.setattr("sys.argv", ["benchmarks", "sb-ring=2"])

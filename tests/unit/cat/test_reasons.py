@@ -102,6 +102,13 @@ def test_every_operation_is_taken_apart(text: str, expected: list[str]) -> None:
     assert found in (expected, expected[1:] + expected[:1])
 
 
+def test_the_names_of_a_file_come_before_those_it_includes() -> None:
+    """In power.cat, `fence` is another name for `fence-order` of the included file."""
+    found = set(load_model("power").names.values())
+    assert {"fence", "ppo", "ii", "ic", "ci", "cc", "rfe"} <= found
+    assert "fence-order" not in found
+
+
 def test_a_set_that_should_be_empty() -> None:
     (link,) = only("empty [R] as m", SB)
     assert link.source == link.target

@@ -112,6 +112,8 @@ def test_rules_of_programs(old: str, new: str, expected: str) -> None:
         ("jump M", "there is no label `M`"),
         ("branch r1 -> M", "there is no label `M`"),
         ("branch &z -> L", "there is no object or function `z`"),
+        ("await r1 -> M", "there is no label `M`"),
+        ("await r1 -> L", "an await goes back, but the label `L` stands behind it"),
         ("fence snyc", "there is no fence `snyc`"),
         ("r1 = load.3 [&x]", "an access of 3 bytes"),
         ("r1 = load.16 [&x]", "an access of 16 bytes"),

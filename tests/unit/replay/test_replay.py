@@ -196,8 +196,18 @@ def test_waiting_for_ever_is_no_end() -> None:
 
 
 def test_a_thread_without_end() -> None:
-    with pytest.raises(Mismatch, match="does not come to an end"):
-        replay(program("L:\njump L"), ())
+    endless = program("L:\njump L\nstore.4 [&x] = 1")
+    assert replay(endless, ()).runs[0].end == "stopped"
+    with pytest.raises(Mismatch, match="does not come to an end, but its trace goes on"):
+        replay(endless, (write(0, 1, X, 1),))
+
+
+def test_long_computations() -> None:
+    loop = "r1 = load.4 [&x]\nr3 = r1\nL:\nr1 = r1 add.64 r3\nr2 = r2 add.64 1\nbranch r2 ult.64 2000 -> L\n"
+    rounds = program(loop + "store.4 [&x] = r1")
+    assert replay(rounds, (read(0, 0, X, 0), write(0, 5, X, 0))).runs[0].registers["r2"] == 2000
+    with pytest.raises(Mismatch, match="nothing but itself"):
+        replay(rounds, (read(0, 0, X, 0, 1), write(0, 5, X, 0)))
 
 
 def test_what_the_replay_does_not_know() -> None:

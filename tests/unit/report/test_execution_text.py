@@ -52,7 +52,7 @@ def test_strange_texts(text: str) -> None:
     shown = execution_text(replace(WITNESS, events=events, threads=(text, text), final=((text, text),)))
     lines = execution_text(WITNESS).splitlines()
     assert len([c for c in shown if not c.isprintable() and c != "\n"]) == 0
-    assert len(shown.splitlines()) in (len(lines), len(lines) + 3)
+    assert len(shown.splitlines()) in (len(lines), len(lines) + 4)
 
 
 def test_headings() -> None:

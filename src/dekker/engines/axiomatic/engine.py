@@ -37,24 +37,28 @@ from dekker.execution import (
 from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
+from dekker.resources import resident_mb
 from dekker.result import Examples, Result, State, Violation
 from dekker.task import Task
 
 NAME = "axiomatic"
 
 
-class OutOfTime(Exception):
-    pass
+CHECKS_PER_LOOK_AT_MEMORY = 500
+
+
+class LimitReached(Exception):
+    """Its argument names the limit."""
 
 
 def run(task: Task) -> Result:
-    """Every execution that the model accepts, counted; what was counted so far if the time is up or on Ctrl-C."""
+    """Every execution that the model accepts, counted; what was counted so far if a limit is reached or on Ctrl-C."""
     result = Result()
     oracle = _Oracle(task, result)
     try:
         oracle.explore()
-    except OutOfTime:
-        result.stopped_by = "time"
+    except LimitReached as limit:
+        result.stopped_by = str(limit)
     except KeyboardInterrupt:
         result.stopped_by = "interrupt"
     return result
@@ -93,12 +97,15 @@ class _Oracle:
         self.layout = layout(task.program)
         self.memory = InitialMemory(task.program, self.layout)
         self.model = StagedModel(task.model.program)
+        self.n_checks = 0
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
 
     def explore(self) -> None:
         for combination in self.combinations():
             for accepted in self.accepted(combination):
                 self._record(accepted, combination)
+                if self.result.complete_executions == self.task.limits.max_traces:
+                    raise LimitReached("traces")
 
     def combinations(self) -> Iterator[tuple[Path, ...]]:
         """One path per thread, in every way."""
@@ -108,12 +115,12 @@ class _Oracle:
     def _paths(self, thread: int) -> list[Path]:
         paths = []
         for path in thread_paths(self.program, self.layout, thread, self.task.limits.unroll):
-            self._check_time()
+            self._check_limits()
             paths.append(path)
         return paths
 
     def accepted(self, combination: Sequence[Path]) -> Iterator[Accepted]:
-        search = Search(tuple(combination), self.memory, self._check_time)
+        search = Search(tuple(combination), self.memory, self._check_limits)
         for known, sources in search.run():
             yield from self._consistent_coherence(build(search, known, sources))
         self.result.self_justifying += search.unresolved
@@ -125,7 +132,7 @@ class _Oracle:
         locations = self._orders_by_location(structure, slots)
         program, size = self.model.program, len(structure.events)
         for choice in product(*locations):
-            self._check_time()
+            self._check_limits()
             self.result.candidates += 1
             co = _merge(choice, size)
             if self._holds(self.model.plans[COHERENCE], structure, slots, co):
@@ -156,7 +163,7 @@ class _Oracle:
         self, structure: Structure, slots: Slots, prefix: list[int], others: list[int]
     ) -> Iterator[Relation]:
         """All ways to go on after `prefix`; nothing is known yet about the order of the `others`."""
-        self._check_time()
+        self._check_limits()
         co = order_with_prefix(prefix, others, len(structure.events))
         if not self._holds(self.model.cheap_partial_plan, structure, slots, co):
             return
@@ -235,9 +242,13 @@ class _Oracle:
         if self.task.examples and violation not in self.result.examples.violations:
             self.result.examples.violations[violation] = accepted.trace()
 
-    def _check_time(self) -> None:
+    def _check_limits(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise OutOfTime
+            raise LimitReached("time")
+        most = self.task.limits.memory_mb
+        self.n_checks += 1
+        if most is not None and self.n_checks % CHECKS_PER_LOOK_AT_MEMORY == 0 and resident_mb() > most:
+            raise LimitReached("memory")
 
 
 def _keep_examples(examples: Examples, state: State, accepted: Accepted) -> None:

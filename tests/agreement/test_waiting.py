@@ -1,0 +1,147 @@
+"""Loops that wait, turned into awaits: the final states are those of the loops, engines agree on all counts, and what
+is called a deadlock is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.reference import store_buffers
+from tests.reference.store_buffers import Buffers
+from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, Flavour
+from tests.strategies.waiting_programs import waiting_programs
+
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.rsmc.orders import COMMIT_ORDERS
+from dekker.errors import UnsupportedError
+from dekker.ir.instructions import Branch, Jump
+from dekker.ir.passes.waiting import wait_in_loops
+from dekker.ir.program import Program
+from dekker.ir.text import print_program
+from dekker.ir.validate import validate
+from dekker.models import load_model, model_names
+from dekker.result import Result
+from dekker.task import Limits, Task
+
+EXAMPLES = 20
+CAMPAIGN_EXAMPLES = 1000
+TIMEOUT_S = 1
+ROUNDS = 1
+CAMPAIGN_ROUNDS = 3
+
+FLAVOURS = {
+    "plain": replace(PLAIN_ACCESSES, max_total=6),
+    "updates": replace(HARDWARE, max_total=6),
+    "annotated": replace(ANNOTATED, max_total=6),
+    "c11": replace(C11, max_total=6),
+}
+CASES = [
+    *((model, flavour) for model in model_names() for flavour in ("plain", "updates") if model != "rc11"),
+    *((model, "annotated") for model in ("aarch64", "riscv")),
+    ("rc11", "c11"),
+]
+SLOW = (HealthCheck.filter_too_much, HealthCheck.too_slow)
+# One that orders everything, one for each pair of accesses.
+MACHINE_FENCES = ("mfence", "membar.loadload", "membar.loadstore", "membar.storeload", "stbar")
+
+
+def oracle(program: Program, model: str, rounds: int = ROUNDS) -> Result:
+    result = axiomatic.run(Task(program, load_model(model), Limits(rounds, TIMEOUT_S)))
+    assume(result.stopped_by is None)
+    return result
+
+
+def has_loops(program: Program) -> bool:
+    return any(
+        isinstance(instruction, Jump | Branch) and function.labels[instruction.target] <= index
+        for function in program.functions
+        for index, instruction in enumerate(function.body)
+    )
+
+
+def converted(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
+    """A program in which something was converted, before and after."""
+    program = data.draw(waiting_programs(flavour))
+    changed = wait_in_loops(program)
+    assume(changed != program)
+    validate(changed)
+    return program, changed
+
+
+def check_states(program: Program, changed: Program, model: str, rounds: int = ROUNDS) -> None:
+    """Whatever the bound for loops is, it leaves the same states, because no state needs a failed round."""
+    after, before = oracle(changed, model, rounds), oracle(program, model, rounds)
+    assert after.states.keys() == before.states.keys(), print_program(program)
+    assert after.flags.keys() >= before.flags.keys(), print_program(program)
+    assert has_loops(changed) or after.cut == 0
+
+
+def check_machine(program: Program, changed: Program, buffers: Buffers) -> None:
+    found = oracle(changed, buffers.value)
+    assert found.states.keys() == store_buffers.explore(program, buffers).final, print_program(program)
+    assert (found.deadlocks > 0) == store_buffers.may_hang(program, buffers), print_program(program)
+
+
+def check_engines(changed: Program, model: str) -> None:
+    try:
+        found = rsmc.run(Task(changed, load_model(model), Limits(ROUNDS)))
+    except UnsupportedError:
+        assume(False)
+    expected = oracle(changed, model)
+    text = print_program(changed)
+    assert found.states == expected.states, text
+    assert found.statistics["blocked"] == expected.blocked, text
+    assert (found.deadlocks, found.cut) == (expected.deadlocks, expected.cut), text
+    assert found.flags.keys() == expected.flags.keys(), text
+
+
+@pytest.mark.parametrize(("model", "flavour"), CASES)
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_awaits_keep_final_states(model: str, flavour: str, data: st.DataObject) -> None:
+    check_states(*converted(data, FLAVOURS[flavour]), model)
+
+
+@pytest.mark.parametrize("buffers", Buffers)
+@settings(max_examples=2 * EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_awaits_do_what_machines_do(buffers: Buffers, data: st.DataObject) -> None:
+    program, changed = converted(data, replace(FLAVOURS["updates"], fences=MACHINE_FENCES))
+    assume(not has_loops(changed))
+    check_machine(program, changed, buffers)
+
+
+@pytest.mark.parametrize(("model", "flavour"), [(model, flavour) for model, flavour in CASES if model in COMMIT_ORDERS])
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_rsmc_waits_as_the_oracle_does(model: str, flavour: str, data: st.DataObject) -> None:
+    check_engines(converted(data, FLAVOURS[flavour])[1], model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "flavour"), CASES)
+@settings(max_examples=CAMPAIGN_EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_awaits_keep_final_states_campaign(model: str, flavour: str, data: st.DataObject) -> None:
+    check_states(*converted(data, FLAVOURS[flavour]), model, CAMPAIGN_ROUNDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("buffers", Buffers)
+@settings(max_examples=CAMPAIGN_EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_awaits_do_what_machines_do_campaign(buffers: Buffers, data: st.DataObject) -> None:
+    program, changed = converted(data, replace(FLAVOURS["updates"], fences=MACHINE_FENCES))
+    assume(not has_loops(changed))
+    check_machine(program, changed, buffers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "flavour"), [(model, flavour) for model, flavour in CASES if model in COMMIT_ORDERS])
+@settings(max_examples=CAMPAIGN_EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_rsmc_waits_as_the_oracle_does_campaign(model: str, flavour: str, data: st.DataObject) -> None:
+    check_engines(converted(data, FLAVOURS[flavour])[1], model)
