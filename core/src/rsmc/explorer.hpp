@@ -92,9 +92,10 @@ class Explorer {
       run_.undo(before);
     }
     if (may_be_update(id) && !stopped()) detect_update_races(id, place, floor);
-    for (std::size_t i = 0; i < activation.templates.size() && !stopped(); ++i) {
+    while (!activation.templates.empty() && !stopped()) {
       ++outcome_.statistics.templates;
-      const Template next = activation.templates[i];
+      const Template next = std::move(activation.templates.back());
+      activation.templates.pop_back();
       traverse(next, key);
       run_.undo(before);
     }
@@ -198,8 +199,8 @@ class Explorer {
       if (e.chosen_by != no_event) rest.clear(event(e.chosen_by).run_index);
     }
     for_racing_loads(store, past, [&](Activation& activation) {
-      TemplateIdentity identity{items_of(activation, rest, false), run_.key_of(store), source};
-      add_template(activation, {items_of(activation, past, true), run_.key_of(store), {}, {}}, std::move(identity));
+      if (is_new(activation, rest, run_.key_of(store), source))
+        activation.templates.push_back({items_of(activation, past), run_.key_of(store), {}, {}});
     });
   }
 
@@ -232,9 +233,8 @@ class Explorer {
         if (taken < activation.run_size || past.test(taken)) return;
       }
       const Key source_key = store == no_event ? Key{} : run_.key_of(store);
-      TemplateIdentity identity{items_of(activation, past, false), update.write, source_key};
-      add_template(activation, {items_of(activation, past, true), update.write, run_.key_of(id), source_key},
-                   std::move(identity));
+      if (is_new(activation, past, update.write, source_key))
+        activation.templates.push_back({items_of(activation, past), update.write, run_.key_of(id), source_key});
     });
   }
 
@@ -262,17 +262,20 @@ class Explorer {
     return found;
   }
 
-  static void add_template(Activation& activation, Template made, TemplateIdentity identity) {
-    std::ranges::sort(identity.items);
-    if (activation.seen.insert(std::move(identity)).second) activation.templates.push_back(std::move(made));
+  // To be compared, writes are placed among the whole cut.
+  bool is_new(Activation& activation, const Bits& cut, Key store, Key source) const {
+    Fingerprint fingerprint(store, source);
+    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
+      if (cut.test(i)) fingerprint.add(template_item(i, activation.run_size, cut, run_.items().size()));
+    return activation.seen.insert(fingerprint);
   }
 
-  // What was committed since the activation began and belongs to the cut. To be replayed, writes are placed among what is
-  // there at their turn; to be compared, among the whole cut.
-  std::vector<TemplateItem> items_of(const Activation& activation, const Bits& cut, bool is_replayed) const {
+  // What was committed since the activation began and belongs to the cut, to be replayed: writes are placed among what is
+  // there at their turn.
+  std::vector<TemplateItem> items_of(const Activation& activation, const Bits& cut) const {
     std::vector<TemplateItem> items;
     for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
-      if (cut.test(i)) items.push_back(template_item(i, activation.run_size, cut, is_replayed ? i : run_.items().size()));
+      if (cut.test(i)) items.push_back(template_item(i, activation.run_size, cut, i));
     return items;
   }
 

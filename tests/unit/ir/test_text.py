@@ -240,7 +240,7 @@ def test_formulas(formula: Formula, text: str) -> None:
 def test_every_instruction_is_tested() -> None:
     every = set(typing.get_args(Instruction))
     assert {type(instruction) for instruction, _ in INSTRUCTIONS} == every
-    assert {*STRAIGHT, *ENDS, *JUMPS, AtomicBegin, AtomicEnd} == every
+    assert {*STRAIGHT, *ENDS, *JUMPS, AtomicBegin, AtomicEnd, Await} == every
 
 
 @given(programs())
