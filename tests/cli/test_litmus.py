@@ -62,7 +62,7 @@ def test_json_has_one_object_per_test() -> None:
     assert len(records) == len(list(EXAMPLES.glob("*.litmus")))
     (record,) = (record for record in records if record["name"] == "dekker-x86")
     assert record["file"] == SB
-    assert (record["model"], record["engine"]) == ("tso", "axiomatic")
+    assert (record["model"], record["engine"]) == ("tso", "rsmc")
     assert (record["observation"], record["verdict"]) == ("Sometimes", "Ok")
     assert (record["positive"], record["negative"], record["states"]) == (1, 3, 4)
     assert {"state": {"0:EAX": "0", "1:EAX": "0"}, "count": 1} in record["outcomes"]
@@ -187,6 +187,21 @@ def test_a_test_that_takes_too_long_is_undecided(tmp_path: Path) -> None:
     assert "Stopped by time" in outcome.out
 
 
+@pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])
+@pytest.mark.parametrize(
+    ("option", "limit", "reason"),
+    [("--max-traces", "7", "traces"), ("--memory", "1", "memory"), ("--timeout", "0.2", "time")],
+)
+def test_limits_end_with_what_was_covered(tmp_path: Path, option: str, limit: str, reason: str, engine: str) -> None:
+    large = tmp_path / "large.litmus"
+    large.write_text(LARGE, encoding="utf-8")
+    outcome = dekker("litmus", str(large), option, limit, "--engine", engine, "--json", "-", "-q")
+    assert outcome.status == 3
+    record = json.loads(outcome.out)
+    assert record["stopped_by"] == reason
+    assert reason != "traces" or record["positive"] + record["negative"] == 7
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupted_run_reports_what_it_covered(tmp_path: Path, jobs: str) -> None:
     large = tmp_path / "large.litmus"
@@ -195,7 +210,7 @@ def test_an_interrupted_run_reports_what_it_covered(tmp_path: Path, jobs: str) -
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(4)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=5)
     assert process.returncode == 3
     assert "(interrupted)" in err
     assert "Traceback" not in err

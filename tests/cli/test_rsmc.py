@@ -151,7 +151,7 @@ def test_an_address_of_no_variable_is_undefined_behaviour(tmp_path: Path) -> Non
 def test_loops_are_bounded(tmp_path: Path) -> None:
     file = tmp_path / "wait.rsmc"
     file.write_text("x = 0\nthread P:\nL: r := x; if !r goto L\nthread Q: x := 1\nforall (P:r=1)\n", encoding="utf-8")
-    outcome = dekker("litmus", str(file), "--engine", "all", "--unroll", "3")
+    outcome = dekker("litmus", str(file), "--engine", "all", "--unroll", "3", "--unroll-waits")
     assert outcome.status == 0
     assert "Observation wait Always 4 0" in outcome.out
     assert "Loop bound reached" in outcome.out

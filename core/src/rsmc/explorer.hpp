@@ -26,8 +26,7 @@ class Explorer {
 
   Outcome run() {
     explore();
-    outcome_.statistics.commits = run_.n_commits();
-    outcome_.statistics.checks = run_.n_checks();
+    statistics_so_far();
     return std::move(outcome_);
   }
 
@@ -477,6 +476,12 @@ class Explorer {
 
   // ---- Limits -----------------------------------------------------------------------------------------------------
 
+  const Statistics& statistics_so_far() {
+    outcome_.statistics.commits = run_.n_commits();
+    outcome_.statistics.checks = run_.n_checks();
+    return outcome_.statistics;
+  }
+
   bool stopped() const { return outcome_.stop != Stop::not_stopped; }
 
   bool out_of_limits() {
@@ -487,7 +492,7 @@ class Explorer {
     next_look_ = now + std::chrono::milliseconds(50);
     if (deadline_ && now > *deadline_) outcome_.stop = Stop::time;
     else if (limits_.memory_bytes != 0 && process_memory() > limits_.memory_bytes) outcome_.stop = Stop::memory;
-    else if (progress_ && !progress_(outcome_.statistics)) outcome_.stop = Stop::interrupt;
+    else if (progress_ && !progress_(statistics_so_far())) outcome_.stop = Stop::interrupt;
     return stopped();
   }
 

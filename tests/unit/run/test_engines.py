@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.cli.calls import dekker
-from tests.cli.test_litmus import SB, SB_TEXT, without_times
+from tests.cli.test_litmus import EXAMPLES, SB, SB_TEXT, without_times
 
 from dekker.frontends.litmus import parse_litmus
 from dekker.models import load_model
@@ -14,6 +15,8 @@ from dekker.result import Result
 from dekker.run import engines
 from dekker.source import Source
 from dekker.task import Task
+
+LB = str(EXAMPLES / "load-buffering-riscv.litmus")
 
 
 def task() -> Task:
@@ -34,7 +37,20 @@ def test_a_disagreement_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_model_that_one_engine_cannot_run_is_left_to_the_other(tmp_path: Path) -> None:
+    """This one lets values come out of thin air, so there is no order to commit in."""
     model = tmp_path / "mine.cat"
-    model.write_text('"mine"\nacyclic po | rf | co | fr as total\n', encoding="utf-8")
-    assert dekker("litmus", SB, "--model", str(model), "--engine", "all").status == 1
-    assert dekker("litmus", SB, "--model", str(model), "--engine", "rsmc").status == 2
+    model.write_text('"mine"\nacyclic po-loc | rf | co | fr as coherence\n', encoding="utf-8")
+    refused = dekker("litmus", LB, "--model", str(model), "--engine", "rsmc")
+    assert refused.status == 2
+    assert "no acyclic check holds both reads-from between threads and" in refused.err
+    for arguments in ((), ("--engine", "all")):
+        assert "Sometimes 1 3" in dekker("litmus", LB, "--model", str(model), *arguments).out
+
+
+def test_a_user_model_with_an_order_that_can_be_shown_runs_on_rsmc(tmp_path: Path) -> None:
+    model = tmp_path / "tso.cat"
+    model.write_text('"not the built-in tso"\nacyclic po | rf | co | fr as total\n', encoding="utf-8")
+    found = dekker("litmus", SB, "--model", str(model), "--json", "-", "-q")
+    record = json.loads(found.out)
+    assert (record["engine"], record["observation"]) == ("rsmc", "Never")
+    assert found.status == 1

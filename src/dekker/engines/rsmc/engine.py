@@ -139,7 +139,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
             continue
         shown = tuple(values[item] for item in prop.observed)
         result.states[shown] = result.states.get(shown, 0) + count
-        if example:
+        if task.examples:
             result.examples.states.setdefault(shown, _trace(example))
         if prop.condition is None or formula_holds(prop.condition.formula, values, places):
             result.satisfying += count
@@ -148,7 +148,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
     for kind, thread, pc, address, example in exploration.violations:
         violation = _violation(task.program, kind, thread, pc, address)
         result.violations[violation] = None
-        if example:
+        if task.examples:
             result.examples.violations[violation] = _trace(example)
     return result
 
