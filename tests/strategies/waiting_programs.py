@@ -192,6 +192,12 @@ def _old_value_tells(b: _Builder) -> None:
     b.emit(Branch(Binary("ne", 32, Reg(old), expected), again))
 
 
+def _success_makes_no_difference(b: _Builder) -> None:
+    again = b.place("L")
+    old, _ = b.exchange(b.location(), b.number(), weak=False)
+    b.emit(Branch(b.test(old if b.flag() else b.load()), again))
+
+
 def _linked(b: _Builder) -> None:
     again = b.place("L")
     place = b.location()
@@ -248,7 +254,7 @@ def _counted(b: _Builder) -> None:
 
 def _jump_into(b: _Builder) -> None:
     middle = b.later("M")
-    b.emit(Branch(b.test(b.load()), middle))
+    b.emit(Branch(b.test(b.load()), middle) if b.flag() else Jump(middle))
     again = b.place("L")
     register = b.load()
     b.here(middle)
@@ -289,7 +295,7 @@ Piece = Callable[[_Builder], None]
 def _loops(flavour: Flavour) -> tuple[Piece, ...]:
     loops: tuple[Piece, ...] = (*PLAIN_LOOPS, *PLAIN_LOOPS, *OTHER_LOOPS)
     if flavour.updates:
-        loops = (*loops, *UPDATING_LOOPS, _exchange)
+        loops = (*loops, *UPDATING_LOOPS, _exchange, _success_makes_no_difference)
     if flavour.exclusives:
         loops = (*loops, *LINKED_LOOPS, _link_of_an_earlier_round)
     return loops

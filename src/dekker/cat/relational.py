@@ -10,7 +10,7 @@ id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,19 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class RelationalProgram:
-    """`kinds[slot]` is `set` or `rel`."""
+    """`kinds[slot]` is `set` or `rel`. The hash is computed once: programs are keys of caches that every test asks."""
 
     kinds: tuple[str, ...]
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
     checks: tuple[Check, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.kinds, self.inputs, self.steps, self.checks)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 def with_derived_from_read(program: RelationalProgram) -> RelationalProgram:

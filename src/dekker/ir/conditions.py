@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Address
 from dekker.ir.layout import Layout
@@ -20,6 +22,8 @@ from dekker.ir.property import (
 )
 
 Values = dict[Observable, int]
+State = tuple[int, ...]
+Predicate = Callable[[State], bool]
 
 
 def formula_holds(formula: Formula, values: Values, layout: Layout) -> bool:
@@ -35,6 +39,41 @@ def formula_holds(formula: Formula, values: Values, layout: Layout) -> bool:
             return any(formula_holds(operand, values, layout) for operand in operands)
         case Truth(value):
             return value
+
+
+def compile_formula(formula: Formula, observed: Sequence[Observable], layout: Layout) -> Predicate:
+    """The same as a function of the values of `observed`, for many states of one program."""
+    places = {item: position for position, item in enumerate(observed)}
+
+    def compiled(formula: Formula) -> Predicate:
+        match formula:
+            case Equals(left, right):
+                return _comparison(places, left, right, layout)
+            case Not(operand):
+                inner = compiled(operand)
+                return lambda state: not inner(state)
+            case And(operands):
+                all_of = [compiled(operand) for operand in operands]
+                return lambda state: all(part(state) for part in all_of)
+            case Or(operands):
+                any_of = [compiled(operand) for operand in operands]
+                return lambda state: any(part(state) for part in any_of)
+            case Truth(value):
+                return lambda state: value
+
+    return compiled(formula)
+
+
+def _comparison(
+    places: dict[Observable, int], left: RegisterValue | MemoryValue, right: Term, layout: Layout
+) -> Predicate:
+    bits = mask(left.width if isinstance(left, RegisterValue) else 8 * left.size)
+    place = places[left]
+    if isinstance(right, RegisterValue | MemoryValue):
+        other = places[right]
+        return lambda state: (state[place] - state[other]) & bits == 0
+    expected = _constant(right, {}, layout) & bits
+    return lambda state: state[place] & bits == expected
 
 
 def _constant(term: Term, values: Values, layout: Layout) -> int:

@@ -2,6 +2,7 @@
 
 Registers and intermediate results are 64-bit patterns, kept as integers in 0 … 2⁶⁴-1. Every operation names the width
 it works at: it uses the low `width` bits of its operands and zero-extends its result. Comparisons yield 0 or 1.
+Operators are those of `ir.arithmetic` and, on patterns of floating-point numbers, of `ir.floating`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dekker.ir.arithmetic import BINARY_OPERATORS, UNARY_OPERATORS, mask
+from dekker.ir.floating import FLOAT_BINARY_OPERATORS, FLOAT_UNARY_OPERATORS
+
+ALL_UNARY_OPERATORS = UNARY_OPERATORS | FLOAT_UNARY_OPERATORS
+ALL_BINARY_OPERATORS = BINARY_OPERATORS | FLOAT_BINARY_OPERATORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,8 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """`neg`, `not`, `zext` (keep the low `width` bits) or `sext` (extend bit `width`-1 to 64 bits)."""
+    """`neg`, `not`, `zext` (keep the low `width` bits), `sext` (extend bit `width`-1 to 64 bits), or an operator of
+    `ir.floating`."""
 
     op: str
     width: int
@@ -81,8 +87,8 @@ def registers(expression: Expr) -> frozenset[str]:
 
 
 def evaluate_unary(op: str, width: int, operand: int) -> int:
-    return UNARY_OPERATORS[op](width, operand & mask(width))
+    return ALL_UNARY_OPERATORS[op](width, operand & mask(width))
 
 
 def evaluate_binary(op: str, width: int, left: int, right: int) -> int:
-    return BINARY_OPERATORS[op](width, left & mask(width), right & mask(width))
+    return ALL_BINARY_OPERATORS[op](width, left & mask(width), right & mask(width))

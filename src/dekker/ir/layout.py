@@ -45,7 +45,7 @@ class Layout:
     def show(self, value: int, width: int = 64) -> str:
         """The low `width` bits as a person reads them: a symbol if they point into an object, else a signed number."""
         value &= (1 << width) - 1
-        place = self.locate(value)
+        place = self.locate(value) if value >= FUNCTIONS_START else None
         if place is not None:
             return place.symbol if place.offset == 0 else f"{place.symbol}+{place.offset}"
         return str(value - (1 << width) if value >> (width - 1) else value)

@@ -10,7 +10,8 @@ Function
 - Labels name positions from 0 to the length of the body. Parameters are different. There is a span for every
   instruction, or none at all.
 Instruction
-- Operators and fence kinds exist; widths are 1 to 64; accesses have 1, 2, 4 or 8 bytes; alignments are powers of two.
+- Operators and fence kinds exist; widths are 1 to 64, and 32 or 64 where floats are the operands; accesses have 1, 2,
+  4 or 8 bytes; alignments are powers of two.
 - Orders fit the access. A load has no release and a store no acquire; both together (`acq_rel`) may stand at either
   (RISC-V's `lw.aq.rl`), and each alone at load-linked and store-conditional. `acquire_pc` is for loads only. A failed
   compare-exchange has an order of loads.
@@ -34,9 +35,20 @@ from itertools import pairwise
 from typing import Any
 
 from dekker.errors import ValidationError
-from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.arithmetic import RMW_OPERATORS
+from dekker.ir.expressions import (
+    ALL_BINARY_OPERATORS,
+    ALL_UNARY_OPERATORS,
+    Address,
+    Binary,
+    Const,
+    Expr,
+    Reg,
+    Select,
+    Unary,
+)
 from dekker.ir.fences import FENCES
+from dekker.ir.floating import FLOAT_BINARY_OPERATORS, FLOAT_UNARY_OPERATORS, FLOAT_WIDTHS, INTEGER_TO_FLOAT
 from dekker.ir.flow import successors
 from dekker.ir.instructions import (
     Allocate,
@@ -79,6 +91,7 @@ UPDATE_ORDERS = frozenset(Order) - {Order.ACQUIRE_PC}
 
 _END_OF_MEMORY = 1 << 31
 _LISTED = 20
+_FLOATING = (FLOAT_BINARY_OPERATORS.keys() | FLOAT_UNARY_OPERATORS.keys()) - INTEGER_TO_FLOAT.keys()
 
 
 def validate(program: Program) -> None:
@@ -138,12 +151,12 @@ def _check_expression(expression: Expr, scope: _Scope, nesting: int = 0) -> None
 
 
 def _check_unary(expression: Unary, scope: _Scope, nesting: int) -> None:
-    _check_operator(expression.op, expression.width, UNARY_OPERATORS)
+    _check_operator(expression.op, expression.width, ALL_UNARY_OPERATORS)
     _check_expression(expression.operand, scope, nesting)
 
 
 def _check_binary(expression: Binary, scope: _Scope, nesting: int) -> None:
-    _check_operator(expression.op, expression.width, BINARY_OPERATORS)
+    _check_operator(expression.op, expression.width, ALL_BINARY_OPERATORS)
     _check_expression(expression.left, scope, nesting)
     _check_expression(expression.right, scope, nesting)
 
@@ -165,6 +178,8 @@ def _check_operator(op: str, width: int, known: Collection[str]) -> None:
     if op not in known:
         raise _Problem(f"there is no operator `{op}`", f"known: {', '.join(known)}")
     _check_width(width)
+    if op in _FLOATING and width not in FLOAT_WIDTHS:
+        raise _Problem(f"the operator `{op}` works at 32 or 64 bits, not at {width}")
 
 
 def _check_width(width: int) -> None:

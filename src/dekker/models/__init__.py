@@ -19,9 +19,10 @@ FOLDER = Path(__file__).resolve().parent
 _ORDER = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11")
 
 
-def model_names() -> list[str]:
+@cache
+def model_names() -> tuple[str, ...]:
     names = {path.stem for path in FOLDER.glob("*.cat")}
-    return [*(name for name in _ORDER if name in names), *sorted(names.difference(_ORDER))]
+    return (*(name for name in _ORDER if name in names), *sorted(names.difference(_ORDER)))
 
 
 def load_model(name_or_path: str) -> Model:

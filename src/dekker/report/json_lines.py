@@ -33,6 +33,7 @@ def _object(record: Record) -> dict[str, object]:
         "cut": record.cut,
         "blocked": record.blocked,
         "deadlocks": record.deadlocks,
+        "abandoned": record.abandoned,
         "stopped_by": record.stopped_by,
         "witness": record.witness_file,
         "explanation": explanation_text(record.explanation) if record.explanation else None,

@@ -63,6 +63,7 @@ class Record:
     cut: int = 0
     blocked: int = 0
     deadlocks: int = 0
+    abandoned: int = 0
     stopped_by: str | None = None
     time_s: float = 0.0
     error: ErrorRecord | None = field(default=None)
@@ -94,6 +95,7 @@ def record_result(file: str, program: Program, model: str, engine: str, result: 
         notes=_notes(result),
         cut=result.cut,
         blocked=result.blocked,
+        abandoned=result.statistics.get("abandoned", 0),
         deadlocks=result.deadlocks,
         stopped_by=result.stopped_by,
         time_s=time_s,

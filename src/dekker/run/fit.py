@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from dekker.cat.model import Model
 from dekker.cat.relational import Op, RelationalProgram
@@ -36,6 +37,7 @@ def require_fit(program: Program, model: Model) -> None:
             )
 
 
+@lru_cache(maxsize=64)
 def is_sequentially_consistent(program: RelationalProgram) -> bool:
     """Whether one check asks that all of program order and communication be acyclic."""
     inputs = {item.slot: item.name for item in program.inputs}

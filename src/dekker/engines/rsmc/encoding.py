@@ -62,6 +62,7 @@ FIELDS = (
     "operation destination success address value expected size update flags target read_class write_class "
     "failed_class low high"
 ).split()
+DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
 SIGNED, EXCLUSIVE, WEAK = 1, 2, 4
 
 EventClass = tuple[list[int], int, int]
@@ -146,12 +147,8 @@ class Encoder:
                 return [*self._postfix(condition), *alternatives, SELECT, 0, 0, 0]
 
     def _instruction(self, instruction: Instruction, function: Function, span: Span | None) -> list[int]:
-        fields = dict.fromkeys(FIELDS, 0)
-        for name in ("destination", "success", "address", "value", "expected"):
-            fields[name] = NONE
-        fields.update(self._fields(instruction, function, span))
-        fields.update({role: self.event_class(event) for role, event in instruction_events(instruction).items()})
-        return list(fields.values())
+        classes = {role: self.event_class(event) for role, event in instruction_events(instruction).items()}
+        return list((DEFAULTS | self._fields(instruction, function, span) | classes).values())
 
     def _fields(self, instruction: Instruction, function: Function, span: Span | None) -> dict[str, int]:
         operation = OPERATIONS.get(type(instruction), NONE)

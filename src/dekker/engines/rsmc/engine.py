@@ -12,17 +12,19 @@ from dekker.engines.rsmc.orders import COMMIT_ORDERS, CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import FINAL_WRITES, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
-from dekker.ir.conditions import Values, formula_holds
+from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Program
-from dekker.ir.property import Observable, RegisterValue, observables
+from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import is_built_in
 from dekker.native import TRACE_KINDS, Exploration, NativeProgram, RawTrace, explore
 from dekker.result import Result, Violation
 from dekker.task import Task
 
 NAME = "rsmc"
+TRUE = Truth(True)
+ALL_BITS = mask(64)
 STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
@@ -80,7 +82,7 @@ def _explored_program(program: RelationalProgram, order: CommitOrder) -> Relatio
 
 
 def _observed(program: Program) -> tuple[Observable, ...]:
-    """What the property shows or asks for."""
+    """What the property shows, and then what else it asks for."""
     wanted: dict[Observable, None] = dict.fromkeys(program.property.observed)
     if program.property.condition is not None:
         wanted.update(dict.fromkeys(observables(program.property.condition.formula)))
@@ -124,24 +126,23 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
     statistics = exploration.statistics
     result = Result(
         flags=dict(exploration.flags),
-        blocked=statistics["blocked"] + statistics["abandoned"],
+        blocked=statistics["blocked"],
         deadlocks=statistics.get("deadlocks", 0),
         cut=statistics["cut"],
         stopped_by=exploration.stopped_by or None,
         statistics=statistics,
     )
+    is_kept = compile_formula(prop.filter or TRUE, observed, places)
+    is_satisfying = compile_formula(prop.condition.formula if prop.condition else TRUE, observed, places)
+    shown_masks = [mask(item.width) if isinstance(item, RegisterValue) else ALL_BITS for item in prop.observed]
     for state, count, example in exploration.states:
-        values: Values = {
-            item: value & mask(item.width) if isinstance(item, RegisterValue) else value
-            for item, value in zip(observed, state, strict=True)
-        }
-        if prop.filter is not None and not formula_holds(prop.filter, values, places):
+        if not is_kept(state):
             continue
-        shown = tuple(values[item] for item in prop.observed)
+        shown = tuple(value & bits for value, bits in zip(state, shown_masks))  # noqa: B905 — what is shown comes first
         result.states[shown] = result.states.get(shown, 0) + count
         if task.examples:
             result.examples.states.setdefault(shown, _trace(example))
-        if prop.condition is None or formula_holds(prop.condition.formula, values, places):
+        if is_satisfying(state):
             result.satisfying += count
         else:
             result.violating += count

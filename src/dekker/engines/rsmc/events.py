@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from dekker.execution import Event
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import CompareExchange, Fence, Instruction, Load, Order, Rmw, Store, StoreConditional
@@ -32,7 +34,7 @@ def instruction_events(instruction: Instruction) -> dict[str, Event]:
                 "failed_class": _access("R", failure_order, "AMO"),
             }
         case Fence(kind):
-            return {"read_class": Event("F", 0, 0, fence=FENCES[kind].name)}
+            return {"read_class": _fence(FENCES[kind].name)}
     return {}
 
 
@@ -47,5 +49,11 @@ def program_events(program: Program) -> frozenset[Event]:
     )
 
 
+@cache
 def _access(kind: str, order: Order, *tags: str) -> Event:
     return Event(kind, 0, 0, order=order, tags=frozenset(tags))
+
+
+@cache
+def _fence(name: str) -> Event:
+    return Event("F", 0, 0, fence=name)

@@ -19,7 +19,9 @@ PASSES: tuple[Pass, ...] = (wait_in_loops,)
 
 def apply_passes(program: Program, passes: Sequence[Pass] = PASSES) -> Program:
     """The result of all passes, which is valid if the program is."""
+    result = program
     for transform in passes:
-        program = transform(program)
-    validate(program)
-    return program
+        result = transform(result)
+    if result is not program:
+        validate(result)
+    return result

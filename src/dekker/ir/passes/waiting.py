@@ -78,6 +78,8 @@ Knowledge = dict[str, Known]
 
 def wait_in_loops(program: Program) -> Program:
     """The program with awaits for all back edges that fulfil the conditions."""
+    if all(next(_back_edges(function), None) is None for function in program.functions):
+        return program
     functions = tuple(_convert(function, _observed(program, function)) for function in program.functions)
     return program if functions == program.functions else replace(program, functions=functions)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dekker.errors import ParseError
-from dekker.ir.arithmetic import BINARY_OPERATORS, UNARY_OPERATORS
+from dekker.ir.expressions import ALL_BINARY_OPERATORS, ALL_UNARY_OPERATORS
 from dekker.ir.instructions import Order
 from dekker.source import Source, Span
 
@@ -26,8 +26,8 @@ _KEYWORDS = frozenset(
         *("signed", "exclusive", "weak", "zeroed", "stack", "everything"),
         *(order.value for order in Order),
         *_SIZED,
-        *BINARY_OPERATORS,
-        *UNARY_OPERATORS,
+        *ALL_BINARY_OPERATORS,
+        *ALL_UNARY_OPERATORS,
     )
 )
 
@@ -90,9 +90,9 @@ def _word_kind(text: str) -> str:
     if root in _SIZED:
         return root
     if dot and suffix.isascii() and suffix.isdigit():
-        if root in BINARY_OPERATORS:
+        if root in ALL_BINARY_OPERATORS:
             return "binary"
-        if root in UNARY_OPERATORS:
+        if root in ALL_UNARY_OPERATORS:
             return "unary"
     return text if text in _KEYWORDS else "name"
 

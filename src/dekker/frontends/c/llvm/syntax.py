@@ -277,20 +277,22 @@ class Phi(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`by_value` is the type of a struct that is copied for the call."""
+    """`by_value` is the type of a struct that is copied for the call; `align` is what is said of a pointer."""
 
     operand: Operand
     by_value: Type | None = None
+    align: int = 1
 
 
 @dataclass(slots=True, kw_only=True)
 class Call(Instruction):
-    """`normal` and `unwind` are the blocks that an `invoke` goes on with."""
+    """`fixed` is the number of parameters of a variadic function, without the variable ones. `normal` and `unwind` are
+    the blocks that an `invoke` goes on with."""
 
     type: Type
     callee: Operand
     arguments: tuple[Argument, ...]
-    variadic: bool = False
+    fixed: int | None = None
     normal: str | None = None
     unwind: str | None = None
 

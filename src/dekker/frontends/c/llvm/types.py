@@ -160,7 +160,7 @@ class DataLayout:
         return self._offsets[kind]
 
     def leaves(self, kind: Type) -> tuple[Leaf, ...]:
-        """All scalars inside a type, in order."""
+        """All scalars inside a type, in order; integers of more than 64 bits are several, the low part first."""
         found = self._leaves.get(kind)
         if found is None:
             found = self._leaves[kind] = tuple(self._find_leaves(self.resolve(kind)))
@@ -168,6 +168,9 @@ class DataLayout:
 
     def _find_leaves(self, kind: Type) -> list[Leaf]:
         match kind:
+            case Integer(bits) if bits > 64:
+                rest = self._find_leaves(Integer(bits - 64))
+                return [Leaf(0, LONG), *(Leaf(8 + offset, leaf) for offset, leaf in rest)]
             case Integer() | Float() | Pointer():
                 return [Leaf(0, kind)]
             case Array(count, element) | Vector(count, element):

@@ -1,0 +1,47 @@
+"""C and C++ programs, and LLVM IR text: a compiler's front end, a reader of its output, a translation.
+
+The first thread runs `main`. Assertions and memory accesses are the property; there is no condition on final states.
+A thread whose function returns ends, `main` too: other threads run on, as after `pthread_exit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dekker.errors import InputError
+from dekker.frontends.c.driver import compile_file
+from dekker.frontends.c.linking import link
+from dekker.frontends.c.llvm.metadata import read_source
+from dekker.frontends.c.llvm.module import Module
+from dekker.frontends.c.lowering.unit import ARCHITECTURE, lower_program
+from dekker.frontends.c.runtime import RUNTIME, Runtime
+from dekker.ir.program import Program
+from dekker.ir.validate import validate
+
+__all__ = ["ARCHITECTURE", "Options", "parse_c"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`flags` reach the compiler, `compiler` is the command of another clang, `nondet` is the range of
+    `__VERIFIER_nondet_int` and its like (from 0 for unsigned types)."""
+
+    flags: tuple[str, ...] = ()
+    compiler: str | None = None
+    nondet: tuple[int, int] = (-1, 2)
+
+
+def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runtime = RUNTIME) -> Program:
+    """One program from all files together. Whatever is wrong with them is an `InputError` that says where."""
+    options = options or Options()
+    if not paths:
+        raise InputError("no file is named")
+    compiled = [compile_file(path, options.flags, options.compiler) for path in paths]
+    linkage = link([(Module(item.source), item.compiled) for item in compiled])
+    name = Path(paths[0]).stem
+    source = compiled[0].source if not compiled[0].compiled else read_source(str(Path(paths[0]).absolute()))
+    program = lower_program(name, linkage, runtime, options.nondet, source)
+    validate(program)
+    return program

@@ -1,0 +1,116 @@
+"""Runs the compiler: C and C++ to LLVM IR text.
+
+The compiler is the clang inside the `ziglang` package, so that nobody needs one of their own. It is told to emit what
+its front end produces, before any optimisation: all accesses of the source are there, in their order. Level 1 (rather
+than 0) makes it emit the bodies of inline functions. What it compiles is never executed.
+
+The results are kept by zig itself, by the contents of all files that went into them, below the user's cache directory.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dekker.errors import InputError
+from dekker.source import Source
+
+CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C")
+EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ii", ".ll")
+
+_COMMON = (
+    *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
+    *("-gline-tables-only", "-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
+    "-fno-sanitize=all",
+    "-Wno-unused-command-line-argument",
+)
+_ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
+"""zig defines `NDEBUG` at level 1, which would remove the assertions."""
+_OTHER = ("-target", "x86_64-linux-gnu")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """LLVM IR of one file. `messages` are the compiler's warnings; `compiled` is false for .ll files, read as they
+    are."""
+
+    source: Source
+    messages: str = ""
+    compiled: bool = True
+
+
+def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = None) -> Compiled:
+    """`compiler` is the command of another clang. What it says about errors is the message of the `InputError`."""
+    if path.endswith(".ll"):
+        return Compiled(Source(path, _read(path)), compiled=False)
+    _read(path)
+    with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
+        output = Path(folder, "module.ll")
+        command = [*_command(path, compiler), *flags, "-o", str(output), path]
+        finished = _run(command)
+        if finished.returncode != 0 or not output.exists():
+            raise InputError(_complaint(finished, command))
+        return Compiled(Source(f"{path} (LLVM IR)", output.read_text(encoding="utf-8")), finished.stderr)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+
+
+def _command(path: str, compiler: str | None) -> list[str]:
+    if compiler is not None:
+        return [*compiler.split(), *_OTHER, *_COMMON]
+    language = "c++" if path.endswith(CPP_EXTENSIONS) or path.endswith(".ii") else "cc"
+    return [_zig(), language, *_ZIG, *_COMMON]
+
+
+def _zig() -> str:
+    """The program inside the package, called directly: that saves the start of another Python."""
+    found = importlib.util.find_spec("ziglang")
+    if found is None or not found.submodule_search_locations:
+        hint = "install the package `ziglang`, or name a clang with --cc"
+        raise InputError("there is no C compiler", hint=hint)
+    program = Path(found.submodule_search_locations[0], "zig.exe" if sys.platform == "win32" else "zig")
+    return str(program)
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=_environment(), check=False
+        )
+    except OSError as error:
+        raise InputError(f"{command[0]}: {error.strerror}", hint="name a clang with --cc") from None
+
+
+def _environment() -> dict[str, str]:
+    folder = cache_folder()
+    defaults = {"ZIG_GLOBAL_CACHE_DIR": str(folder), "ZIG_LOCAL_CACHE_DIR": str(folder), "LC_ALL": "C.UTF-8"}
+    return defaults | os.environ
+
+
+def cache_folder() -> Path:
+    """Below the user's cache directory; one for all runs of the user in the temporary directory if that is closed."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(base, "dekker", "zig")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="dekker-zig-"))
+
+
+def _complaint(finished: subprocess.CompletedProcess[str], command: list[str]) -> str:
+    text = finished.stderr.strip()
+    return text or f"`{command[0]}` ended with status {finished.returncode} and said nothing"

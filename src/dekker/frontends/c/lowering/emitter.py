@@ -1,0 +1,140 @@
+"""A function under construction: instructions, labels, positions, fresh names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dekker.frontends.c.lowering.expressions import is_leaf, negate
+from dekker.ir.expressions import Const, Expr, Reg
+from dekker.ir.instructions import Assert, Assign, Branch, Exit, Instruction, Jump
+from dekker.ir.program import Function
+from dekker.source import Span
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Names that begin with `%` are made here or have no name in the source; all others come from it."""
+
+    body: list[Instruction] = field(default_factory=list)
+    spans: list[Span | None] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    span: Span | None = None
+    fresh: int = 0
+
+    def emit(self, instruction: Instruction) -> None:
+        self.body.append(instruction)
+        self.spans.append(self.span)
+
+    def temporary(self) -> str:
+        self.fresh += 1
+        return f"%t{self.fresh}"
+
+    def new_label(self) -> str:
+        self.fresh += 1
+        return f"%l{self.fresh}"
+
+    def place(self, label: str) -> None:
+        self.labels[label] = len(self.body)
+
+    def keep(self, value: Expr) -> Expr:
+        """The value in a register, unless it is as short as one."""
+        if is_leaf(value):
+            return value
+        name = self.temporary()
+        self.emit(Assign(name, value))
+        return Reg(name)
+
+    def copy(self, value: Expr) -> Expr:
+        """The value in a register that nobody changes."""
+        name = self.temporary()
+        self.emit(Assign(name, value))
+        return Reg(name)
+
+    def jump(self, target: str) -> None:
+        self.emit(Jump(target))
+
+    def branch(self, condition: Expr, target: str) -> None:
+        """Goes to the target if the condition is not 0."""
+        if isinstance(condition, Const):
+            if condition.value:
+                self.emit(Jump(target))
+        else:
+            self.emit(Branch(condition, target))
+
+    def branch_unless(self, condition: Expr, target: str) -> None:
+        self.branch(negate(condition), target)
+
+    def require(self, condition: Expr, message: str) -> None:
+        """A violation if the condition is 0."""
+        if not (isinstance(condition, Const) and condition.value):
+            self.emit(Assert(condition, message))
+
+    def fail(self, message: str) -> None:
+        """A violation that ends the program."""
+        self.emit(Assert(Const(0), message))
+        self.emit(Exit(everything=True))
+
+    def finish(self, name: str, parameters: tuple[str, ...]) -> Function:
+        """Jumps go straight to where a chain of jumps leads; what no one reaches is left out."""
+        self._thread_jumps()
+        return _without_dead_code(Function(name, parameters, tuple(self.body), self.labels, tuple(self.spans)))
+
+    def _thread_jumps(self) -> None:
+        final = {label: self._final(position) for label, position in self.labels.items()}
+        self.labels = final
+
+    def _final(self, position: int) -> int:
+        seen: set[int] = set()
+        while position < len(self.body) and position not in seen:
+            seen.add(position)
+            instruction = self.body[position]
+            if not isinstance(instruction, Jump):
+                break
+            position = self.labels[instruction.target]
+        return position
+
+
+def _without_dead_code(function: Function) -> Function:
+    """Drops instructions that control does not reach, jumps to the next instruction and labels without use."""
+    body, labels = function.body, dict(function.labels)
+    kept = _reached(function)
+    while True:
+        redundant = {i for i in kept if _jumps_to_next(body[i], i, kept, labels)}
+        if not redundant:
+            break
+        kept -= redundant
+    order = sorted(kept)
+    place = {old: new for new, old in enumerate(order)}
+    positions = sorted(place)
+    used = {getattr(body[i], "target", None) for i in order}
+    moved = {label: _new_place(at, positions, place) for label, at in labels.items() if label in used}
+    body = tuple(body[i] for i in order)
+    return Function(function.name, function.parameters, body, moved, tuple(function.spans[i] for i in order))
+
+
+def _reached(function: Function) -> set[int]:
+    from dekker.ir.flow import successors  # noqa: PLC0415
+
+    reached: set[int] = set()
+    pending = [0]
+    while pending:
+        index = pending.pop()
+        if index in reached or index >= len(function.body):
+            continue
+        reached.add(index)
+        pending += successors(function, index)
+    return reached
+
+
+def _jumps_to_next(instruction: Instruction, index: int, kept: set[int], labels: dict[str, int]) -> bool:
+    if not isinstance(instruction, Jump):
+        return False
+    target = labels[instruction.target]
+    return target > index and not any(i in kept for i in range(index + 1, target))
+
+
+def _new_place(old: int, positions: list[int], place: dict[int, int]) -> int:
+    from bisect import bisect_left  # noqa: PLC0415
+
+    index = bisect_left(positions, old)
+    return place[positions[index]] if index < len(positions) else len(positions)

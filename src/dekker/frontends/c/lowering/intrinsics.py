@@ -1,0 +1,369 @@
+"""LLVM's own functions, `llvm.…`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dekker.frontends.c.llvm import syntax
+from dekker.frontends.c.llvm.syntax import Number
+from dekker.frontends.c.lowering import wide
+from dekker.frontends.c.lowering.arithmetic import lower_binary, width_of
+from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
+from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
+from dekker.frontends.c.lowering.memory import copy_any, copy_bytes, fill_any, fill_bytes, side_of
+from dekker.frontends.c.lowering.problem import Problem
+from dekker.ir.arithmetic import mask
+from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
+from dekker.ir.instructions import Load, Store
+
+Handler = Callable[[FunctionLowering, syntax.Call], None]
+
+
+def lower_intrinsic(f: FunctionLowering, call: syntax.Call, name: str) -> None:
+    words = name.removeprefix("llvm.").split(".")
+    for count in range(len(words), 0, -1):
+        handler = _INTRINSICS.get(".".join(words[:count]))
+        if handler is not None:
+            handler(f, call)
+            return
+    raise Problem(f"the intrinsic `{name}` is not supported")
+
+
+def _operands(call: syntax.Call) -> list[syntax.Operand]:
+    return [argument.operand for argument in call.arguments]
+
+
+def _ignore(f: FunctionLowering, call: syntax.Call) -> None:
+    pass
+
+
+def _zero(f: FunctionLowering, call: syntax.Call) -> None:
+    f.define(call.result, (ZERO,) * len(f.layout.leaves(call.type)))
+
+
+def _first(f: FunctionLowering, call: syntax.Call) -> None:
+    f.define(call.result, f.parts(_operands(call)[0]))
+
+
+def _trap(f: FunctionLowering, call: syntax.Call) -> None:
+    f.emitter.fail("the program stops itself with a trap")
+    f.ended = True
+
+
+def _object_size(f: FunctionLowering, call: syntax.Call) -> None:
+    """Unknown: 0 if the smallest is asked for, else all ones."""
+    smallest = getattr(_operands(call)[1].value, "value", 0)
+    f.define(call.result, (ZERO if smallest else Const(mask(width_of(call.type))),))
+
+
+# --- copies
+
+
+def _copy(f: FunctionLowering, call: syntax.Call) -> None:
+    target, source, size = _operands(call)[:3]
+    align = min(call.arguments[0].align, call.arguments[1].align)
+    if isinstance(size.value, Number):
+        fields = f.symbol.debug.fields(call.layout)
+        copy_bytes(f, side_of(f, target), side_of(f, source), size.value.value, fields, align)
+        return
+    copy_any(f, f.scalar(target), f.scalar(source), f.scalar(size), align)
+
+
+def _fill(f: FunctionLowering, call: syntax.Call) -> None:
+    target, value, size = _operands(call)[:3]
+    if isinstance(size.value, Number):
+        fill_bytes(f, side_of(f, target), f.scalar(value), size.value.value, call.arguments[0].align)
+        return
+    fill_any(f, f.scalar(target), f.scalar(value), f.scalar(size), call.arguments[0].align)
+
+
+# --- arithmetic
+
+
+def _kept(f: FunctionLowering, call: syntax.Call, count: int) -> list[Expr]:
+    return [f.emitter.keep(f.scalar(operand)) for operand in _operands(call)[:count]]
+
+
+def _extreme(comparison: str) -> Handler:
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(call.type)
+        left, right = _kept(f, call, 2)
+        f.define(call.result, (select(binary(comparison, width, left, right), left, right),))
+
+    return lower
+
+
+def _absolute(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    (value,) = _kept(f, call, 1)
+    negative = binary("slt", width, value, ZERO)
+    f.define(call.result, (select(negative, unary("neg", width, value), value),))
+
+
+def _overflow(op: str, signed: bool) -> Handler:
+    """The result, and whether it does not fit."""
+
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(_operands(call)[0].type)
+        if width > 64:
+            raise Problem("overflow checks of 128-bit integers are not supported")
+        left, right = _kept(f, call, 2)
+        result = f.emitter.keep(binary(op, width, left, right))
+        check = _signed_overflow if signed else _unsigned_overflow
+        f.define(call.result, (result, f.emitter.keep(check(f, op, width, left, right, result))))
+
+    return lower
+
+
+def _unsigned_overflow(f: FunctionLowering, op: str, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
+    if op == "add":
+        return binary("ult", width, result, left)
+    if op == "sub":
+        return binary("ult", width, left, right)
+    if width <= 32:
+        return binary("ne", 64, binary("lshr", 64, binary("mul", 64, left, right), Const(width)), ZERO)
+    _, high = wide.full_product(f.emitter, left, right)
+    if width == 64:
+        return binary("ne", 64, high, ZERO)
+    raise Problem(f"overflow checks of {width}-bit products are not supported")
+
+
+def _signed_overflow(f: FunctionLowering, op: str, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
+    if op == "mul":
+        return _signed_product_overflow(f, width, left, right, result)
+    same_signs = binary("xor", width, left, right)
+    if op == "add":
+        same_signs = unary("not", width, same_signs)
+    changed = binary("and", width, same_signs, binary("xor", width, left, result))
+    return binary("slt", width, changed, ZERO)
+
+
+def _signed_product_overflow(f: FunctionLowering, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
+    if width <= 32:
+        product = binary("mul", 64, unary("sext", width, left), unary("sext", width, right))
+        return binary("ne", 64, product, unary("sext", width, result))
+    if width != 64:
+        raise Problem(f"overflow checks of {width}-bit products are not supported")
+    low, high = wide.full_product(f.emitter, left, right)
+    high = binary("sub", 64, high, select(binary("slt", 64, left, ZERO), right, ZERO))
+    high = binary("sub", 64, high, select(binary("slt", 64, right, ZERO), left, ZERO))
+    return binary("ne", 64, high, binary("ashr", 64, low, Const(63)))
+
+
+def _saturating(op: str, signed: bool) -> Handler:
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(call.type)
+        left, right = _kept(f, call, 2)
+        result = f.emitter.keep(binary(op, width, left, right))
+        check = _signed_overflow if signed else _unsigned_overflow
+        over = check(f, op, width, left, right, result)
+        if signed:
+            largest, smallest = Const(mask(width - 1)), Const(1 << (width - 1))
+            limit: Expr = select(binary("slt", width, left, ZERO), smallest, largest)
+        else:
+            limit = ZERO if op == "sub" else Const(mask(width))
+        f.define(call.result, (select(over, limit, result),))
+
+    return lower
+
+
+def _swap_bytes(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    (value,) = _kept(f, call, 1)
+    total: Expr = ZERO
+    for low in range(0, width, 8):
+        byte = truncate(8, binary("lshr", 64, value, Const(low)))
+        total = binary("or", 64, binary("shl", 64, byte, Const(width - 8 - low)), total)
+    f.define(call.result, (total,))
+
+
+def count_ones(f: FunctionLowering, value: Expr) -> Expr:
+    """By adding neighbours: bits, pairs, groups of four, bytes."""
+    keep = f.emitter.keep
+    value = keep(value)
+    pairs = keep(binary("sub", 64, value, _masked(value, 1, 0x5555_5555_5555_5555)))
+    fours_mask = Const(0x3333_3333_3333_3333)
+    fours = keep(binary("add", 64, binary("and", 64, pairs, fours_mask), _masked(pairs, 2, fours_mask.value)))
+    sums = binary("add", 64, fours, binary("lshr", 64, fours, Const(4)))
+    in_bytes = binary("and", 64, sums, Const(0x0F0F_0F0F_0F0F_0F0F))
+    return binary("lshr", 64, binary("mul", 64, in_bytes, Const(0x0101_0101_0101_0101)), Const(56))
+
+
+def _masked(value: Expr, shift: int, pattern: int) -> Expr:
+    return binary("and", 64, binary("lshr", 64, value, Const(shift)), Const(pattern))
+
+
+def _ones(f: FunctionLowering, call: syntax.Call) -> None:
+    width_of(call.type)
+    f.define(call.result, (count_ones(f, f.scalar(_operands(call)[0])),))
+
+
+def _trailing_zeros(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    (value,) = _kept(f, call, 1)
+    below = binary("and", width, unary("not", width, value), binary("sub", width, value, Const(1)))
+    f.define(call.result, (count_ones(f, below),))
+
+
+def _leading_zeros(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    (value,) = _kept(f, call, 1)
+    shift = 1
+    while shift < width:
+        value = f.emitter.keep(binary("or", width, value, binary("lshr", width, value, Const(shift))))
+        shift *= 2
+    f.define(call.result, (binary("sub", width, Const(width), count_ones(f, value)),))
+
+
+def _funnel(left: bool) -> Handler:
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(call.type)
+        high, low, count = _kept(f, call, 3)
+        count = f.emitter.keep(binary("urem", width, count, Const(width)))
+        rest = binary("sub", width, Const(width), count)
+        if left:
+            parts = binary("shl", width, high, count), binary("lshr", width, low, rest)
+        else:
+            parts = binary("shl", width, high, rest), binary("lshr", width, low, count)
+        f.define(call.result, (Binary("or", width, *parts),))
+
+    return lower
+
+
+def _reverse_bits(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    (value,) = _kept(f, call, 1)
+    total: Expr = ZERO
+    for bit in range(width):
+        one = truncate(1, binary("lshr", 64, value, Const(bit)))
+        total = f.emitter.keep(binary("or", 64, binary("shl", 64, one, Const(width - 1 - bit)), total))
+    f.define(call.result, (total,))
+
+
+def _float_absolute(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    (value,) = _kept(f, call, 1)
+    f.define(call.result, (binary("and", width, value, Const(mask(width - 1))),))
+
+
+def _copy_sign(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    value, sign = _kept(f, call, 2)
+    number = binary("and", width, value, Const(mask(width - 1)))
+    f.define(call.result, (binary("or", width, number, binary("and", width, sign, Const(1 << (width - 1)))),))
+
+
+def _multiply_add(f: FunctionLowering, call: syntax.Call) -> None:
+    a, b, c = (f.parts(operand) for operand in _operands(call)[:3])
+    product = lower_binary(f.emitter, "fmul", call.type, a, b)
+    f.define(call.result, lower_binary(f.emitter, "fadd", call.type, product, c))
+
+
+def _root(f: FunctionLowering, call: syntax.Call) -> None:
+    width = width_of(call.type)
+    f.define(call.result, (unary("fsqrt", width, f.scalar(_operands(call)[0])),))
+
+
+def _float_extreme(smallest: bool) -> Handler:
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(call.type)
+        left, right = _kept(f, call, 2)
+        first = binary("flt", width, left, right) if smallest else binary("flt", width, right, left)
+        take_left = binary("or", 1, first, binary("funo", width, right, right))
+        f.define(call.result, (select(take_left, left, right),))
+
+    return lower
+
+
+# --- variable arguments, thread-local variables
+
+
+def _variadic_start(f: FunctionLowering, call: syntax.Call) -> None:
+    """All arguments are in memory: the counters say that no register holds any."""
+    if not f.header.variadic:
+        raise Problem("`va_start` in a function without variable arguments")
+    place = f.emitter.keep(f.scalar(_operands(call)[0]))
+    f.emitter.emit(Store(place, Const(48), 4))
+    f.emitter.emit(Store(offset(place, 4), Const(176), 4))
+    f.emitter.emit(Store(offset(place, 8), Reg(VARIADIC), 8))
+    f.emitter.emit(Store(offset(place, 16), ZERO, 8))
+
+
+def _variadic_copy(f: FunctionLowering, call: syntax.Call) -> None:
+    target, source = _kept(f, call, 2)
+    for start, size in ((0, 4), (4, 4), (8, 8), (16, 8)):
+        register = f.emitter.temporary()
+        f.emitter.emit(Load(register, offset(source, start), size))
+        f.emitter.emit(Store(offset(target, start), Reg(register), size))
+
+
+def _assume_true(f: FunctionLowering, call: syntax.Call) -> None:
+    """An assumption of the optimiser; what breaks it is undefined, not cut off."""
+    for operand in _operands(call):
+        f.parts(operand)
+
+
+def _three_way(signed: bool) -> Handler:
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(_operands(call)[0].type)
+        left, right = _kept(f, call, 2)
+        less, more = ("slt", "sgt") if signed else ("ult", "ugt")
+        result = binary("sub", 64, binary(more, width, left, right), binary(less, width, left, right))
+        f.define(call.result, (truncate(width_of(call.type), result),))
+
+    return lower
+
+
+_IGNORED = (
+    "dbg lifetime assume.unused invariant.start invariant.end experimental.noalias.scope.decl donothing prefetch "
+    "sideeffect va_end stackrestore var.annotation codeview pseudoprobe fake.use".split()
+)
+_FIRST = (
+    "expect expect.with.probability launder.invariant.group strip.invariant.group ptr.annotation annotation "
+    "threadlocal.address ssa.copy arithmetic.fence preserve.array.access.index".split()
+)
+_ZERO = "is.constant returnaddress frameaddress stacksave readcyclecounter get.rounding eh.typeid.for".split()
+
+_INTRINSICS: dict[str, Handler] = {
+    **dict.fromkeys(_IGNORED, _ignore),
+    **dict.fromkeys(_FIRST, _first),
+    **dict.fromkeys(_ZERO, _zero),
+    **dict.fromkeys(("trap", "debugtrap", "ubsantrap"), _trap),
+    **dict.fromkeys(("memcpy", "memmove", "memcpy.inline"), _copy),
+    **dict.fromkeys(("memset", "memset.inline"), _fill),
+    "assume": _assume_true,
+    "objectsize": _object_size,
+    "allow.ubsan.check": _ignore,
+    "smax": _extreme("sgt"),
+    "smin": _extreme("slt"),
+    "umax": _extreme("ugt"),
+    "umin": _extreme("ult"),
+    "scmp": _three_way(True),
+    "ucmp": _three_way(False),
+    "abs": _absolute,
+    "sadd.with.overflow": _overflow("add", True),
+    "ssub.with.overflow": _overflow("sub", True),
+    "smul.with.overflow": _overflow("mul", True),
+    "uadd.with.overflow": _overflow("add", False),
+    "usub.with.overflow": _overflow("sub", False),
+    "umul.with.overflow": _overflow("mul", False),
+    "sadd.sat": _saturating("add", True),
+    "ssub.sat": _saturating("sub", True),
+    "uadd.sat": _saturating("add", False),
+    "usub.sat": _saturating("sub", False),
+    "bswap": _swap_bytes,
+    "bitreverse": _reverse_bits,
+    "ctpop": _ones,
+    "ctlz": _leading_zeros,
+    "cttz": _trailing_zeros,
+    "fshl": _funnel(True),
+    "fshr": _funnel(False),
+    "fabs": _float_absolute,
+    "copysign": _copy_sign,
+    "fmuladd": _multiply_add,
+    "sqrt": _root,
+    "minnum": _float_extreme(True),
+    "maxnum": _float_extreme(False),
+    "va_start": _variadic_start,
+    "va_copy": _variadic_copy,
+}

@@ -1,0 +1,468 @@
+"""Accesses to memory, local variables, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dekker.frontends.c.llvm import syntax
+from dekker.frontends.c.llvm.syntax import Local, Number, Operand
+from dekker.frontends.c.llvm.types import BYTE, Float, Integer, Leaf, SizeUnknown, Type, type_text
+from dekker.frontends.c.lowering.constants import element_address
+from dekker.frontends.c.lowering.expressions import binary, offset, truncate
+from dekker.frontends.c.lowering.function import FunctionLowering
+from dekker.frontends.c.lowering.problem import Problem
+from dekker.frontends.c.lowering.promotion import Piece
+from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
+from dekker.ir.instructions import Allocate, Assign, CompareExchange, Fence, Load, Order, Rmw, Store
+
+ORDERS = {
+    "": Order.PLAIN,
+    "unordered": Order.RELAXED,
+    "monotonic": Order.RELAXED,
+    "acquire": Order.ACQUIRE,
+    "release": Order.RELEASE,
+    "acq_rel": Order.ACQ_REL,
+    "seq_cst": Order.SEQ_CST,
+}
+UPDATES = frozenset("xchg add sub and nand or xor max min umax umin".split())
+FENCES = {
+    "acquire": "c11.acquire",
+    "release": "c11.release",
+    "acq_rel": "c11.acq_rel",
+    "seq_cst": "c11.seq_cst",
+}
+MOST_COPIES = 64
+"""Longer copies become loops."""
+
+
+# --- local variables
+
+
+def lower_alloca(f: FunctionLowering, instruction: syntax.Alloca) -> None:
+    name = instruction.result
+    if name is None or name in f.promotion.pieces:
+        return
+    size = f.layout.size(instruction.type)
+    total: Expr = Const(size)
+    if instruction.count is not None:
+        total = binary("mul", 64, f.scalar(instruction.count), Const(size))
+    align = max(instruction.align, f.layout.align(instruction.type))
+    f.emitter.emit(Allocate(f.result_register(instruction), total, align, stack=True))
+
+
+def read_pieces(f: FunctionLowering, variable: str, start: int, size: int) -> Expr:
+    """So many bytes of a variable that lives in registers, at most 8."""
+    total: Expr | None = None
+    for piece in f.promotion.covered(variable, start, size):
+        part = binary("shl", 64, Reg(piece.register), Const(8 * (piece.offset - start)))
+        total = part if total is None else Binary("or", 64, total, part)
+    return ZERO if total is None else total
+
+
+def write_pieces(f: FunctionLowering, variable: str, start: int, size: int, value: Expr) -> None:
+    pieces = f.promotion.covered(variable, start, size)
+    if len(pieces) > 1:
+        value = f.emitter.keep(value)
+    for piece in pieces:
+        shifted = binary("lshr", 64, value, Const(8 * (piece.offset - start)))
+        whole = piece.size == size
+        f.assign_variable(piece.register, shifted if whole else truncate(8 * piece.size, shifted))
+
+
+# --- loads and stores
+
+
+def lower_load(f: FunctionLowering, instruction: syntax.Load) -> None:
+    kind = instruction.type
+    place = f.promotion.find(instruction.address)
+    leaves = f.layout.leaves(kind)
+    if place is not None:
+        variable, start = place
+        sizes = [f.layout.store_size(leaf.type) for leaf in leaves]
+        reads = [read_pieces(f, variable, start + leaf.offset, size) for leaf, size in zip(leaves, sizes, strict=True)]
+        f.define(instruction.result, tuple(reads))
+        return
+    _refuse_wide_atomics(instruction.order, leaves)
+    address = f.scalar(instruction.address)
+    if len(leaves) > 1:
+        address = f.emitter.keep(address)
+    order = ORDERS[instruction.order]
+    if instruction.result is None:
+        return
+    for leaf, register in zip(leaves, f.part_names(instruction.result, kind), strict=True):
+        value = load_scalar(f, offset(address, leaf.offset), leaf.type, order, register)
+        if value != Reg(register):
+            f.emitter.emit(Assign(register, value))
+
+
+def _refuse_wide_atomics(order: str, leaves: tuple[Leaf, ...]) -> None:
+    if order and len(leaves) > 1:
+        raise Problem("atomic accesses of more than 8 bytes are not supported")
+
+
+def load_scalar(f: FunctionLowering, address: Expr, kind: Type, order: Order, register: str) -> Expr:
+    """Loads a scalar, in several pieces if it has an odd number of bytes, and says where the value is."""
+    size = f.layout.store_size(kind)
+    bits = kind.bits if isinstance(kind, Integer) else 8 * size
+    if size in (1, 2, 4, 8):
+        f.emitter.emit(Load(register, address, size, order))
+        return Reg(register) if bits == 8 * size else truncate(bits, Reg(register))
+    if isinstance(kind, Float):
+        raise Problem(f"values of type `{type_text(kind)}` are not supported", "use `double`")
+    address = f.emitter.keep(address)
+    total: Expr = ZERO
+    for start, width in _powers(size):
+        part = f.emitter.temporary()
+        f.emitter.emit(Load(part, offset(address, start), width, order))
+        total = binary("or", 64, binary("shl", 64, Reg(part), Const(8 * start)), total)
+    return truncate(bits, total)
+
+
+def _powers(size: int) -> list[tuple[int, int]]:
+    """A number of bytes as pieces of 8, 4, 2 and 1."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for width in (8, 4, 2, 1):
+        while size - start >= width:
+            found.append((start, width))
+            start += width
+    return found
+
+
+def store_scalar(f: FunctionLowering, address: Expr, value: Expr, kind: Type, order: Order) -> None:
+    size = f.layout.store_size(kind)
+    if size in (1, 2, 4, 8):
+        f.emitter.emit(Store(address, value, size, order))
+        return
+    if isinstance(kind, Float):
+        raise Problem(f"values of type `{type_text(kind)}` are not supported", "use `double`")
+    address, value = f.emitter.keep(address), f.emitter.keep(value)
+    for start, width in _powers(size):
+        f.emitter.emit(Store(offset(address, start), binary("lshr", 64, value, Const(8 * start)), width, order))
+
+
+def lower_store(f: FunctionLowering, instruction: syntax.Store) -> None:
+    value = instruction.value
+    parts = f.parts(value)
+    leaves = f.layout.leaves(value.type)
+    place = f.promotion.find(instruction.address)
+    if place is not None:
+        f.remaining[_local_name(instruction.address)] -= 1
+        if len(leaves) > 1:
+            parts = tuple(map(f.emitter.keep, parts))
+        for leaf, part in zip(leaves, parts, strict=True):
+            write_pieces(f, place[0], place[1] + leaf.offset, f.layout.store_size(leaf.type), part)
+        return
+    _refuse_wide_atomics(instruction.order, leaves)
+    address = f.scalar(instruction.address)
+    if len(leaves) > 1:
+        address = f.emitter.keep(address)
+    for leaf, part in zip(leaves, parts, strict=True):
+        store_scalar(f, offset(address, leaf.offset), part, leaf.type, ORDERS[instruction.order])
+
+
+def _local_name(operand: Operand) -> str:
+    return operand.value.name if isinstance(operand.value, Local) else ""
+
+
+def lower_element_pointer(f: FunctionLowering, instruction: syntax.ElementPointer) -> None:
+    if instruction.result in f.promotion.places and f.promotion.places[instruction.result][0] in f.promotion.pieces:
+        return
+    base = f.scalar(instruction.base)
+    indices = [(index.type, f.scalar(index)) for index in instruction.indices]
+    f.define(instruction.result, (element_address(f.layout, instruction.type, base, indices),))
+
+
+# --- atomics
+
+
+def _atomic_size(f: FunctionLowering, kind: Type) -> int:
+    size = f.layout.store_size(kind)
+    if size not in (1, 2, 4, 8):
+        raise Problem(f"atomic accesses of {size} bytes are not supported")
+    return size
+
+
+def lower_compare_exchange(f: FunctionLowering, instruction: syntax.CompareExchange) -> None:
+    kind = instruction.expected.type
+    size = _atomic_size(f, kind)
+    address, expected, desired = (f.scalar(operand) for operand in instruction.operands())
+    old = f.result_register(instruction)
+    registers = (f"{old}%0", f"{old}%1")
+    orders = ORDERS[instruction.order], ORDERS[instruction.failure_order]
+    f.emitter.emit(CompareExchange(*registers, address, expected, desired, size, *orders, instruction.weak))
+    if instruction.result is not None:
+        f.values[instruction.result] = (Reg(registers[0]), Reg(registers[1]))
+
+
+def lower_atomic_update(f: FunctionLowering, instruction: syntax.AtomicUpdate) -> None:
+    if instruction.op not in UPDATES:
+        raise Problem(f"the atomic operation `{instruction.op}` is not supported", "write it with compare-exchange")
+    size = _atomic_size(f, instruction.operand.type)
+    address, operand = f.scalar(instruction.address), f.scalar(instruction.operand)
+    used = instruction.result is not None and f.remaining[instruction.result] > 0
+    register = f.result_register(instruction) if used else None
+    f.emitter.emit(Rmw(register, instruction.op, address, operand, size, ORDERS[instruction.order]))
+
+
+def lower_fence(f: FunctionLowering, instruction: syntax.Fence) -> None:
+    kind = "compiler" if instruction.single_thread else FENCES.get(instruction.order)
+    if kind is None:
+        raise Problem(f"a fence cannot have the order `{instruction.order}`")
+    f.emitter.emit(Fence(kind))
+
+
+# --- copies
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One end of a copy: a variable in registers, or an address."""
+
+    operand: Operand
+    variable: str | None
+    start: int
+    address: Expr
+
+
+def side_of(f: FunctionLowering, operand: Operand) -> Side:
+    place = f.promotion.find(operand)
+    if place is not None:
+        f.remaining[_local_name(operand)] -= 1
+        return Side(operand, *place, ZERO)
+    return Side(operand, None, 0, f.emitter.keep(f.scalar(operand)))
+
+
+def copy_bytes(
+    f: FunctionLowering, target: Side, source: Side, size: int, fields: tuple[tuple[int, int], ...], align: int
+) -> None:
+    """A copy of constant size. All bytes are read before the first is written, so that overlap does no harm."""
+    chunks = _chunks(f, (target, source), size, fields, align)
+    if chunks is None:
+        copy_loop(f, target.address, source.address, Const(size), _unit(f, (target, source), size, align))
+        return
+    values = [(start, width, _read(f, source, start, width)) for start, width in chunks]
+    if target.variable is not None and target.variable == source.variable:
+        values = [(start, width, f.emitter.copy(value)) for start, width, value in values]
+    for start, width, value in values:
+        if target.variable is not None:
+            write_pieces(f, target.variable, target.start + start, width, value)
+        else:
+            f.emitter.emit(Store(offset(target.address, start), value, width))
+
+
+def _read(f: FunctionLowering, source: Side, start: int, width: int) -> Expr:
+    if source.variable is None:
+        register = f.emitter.temporary()
+        f.emitter.emit(Load(register, offset(source.address, start), width))
+        return Reg(register)
+    return read_pieces(f, source.variable, source.start + start, width)
+
+
+def fill_bytes(f: FunctionLowering, target: Side, value: Expr, size: int, align: int) -> None:
+    chunks = _chunks(f, (target,), size, (), align)
+    if chunks is None:
+        fill_loop(f, target.address, value, Const(size), _unit(f, (target,), size, align))
+        return
+    value = f.emitter.keep(value)
+    for start, width in chunks:
+        pattern = repeated(value, width)
+        if target.variable is not None:
+            write_pieces(f, target.variable, target.start + start, width, pattern)
+        else:
+            f.emitter.emit(Store(offset(target.address, start), pattern, width))
+
+
+def repeated(value: Expr, width: int) -> Expr:
+    """A byte, so many times."""
+    pattern = int.from_bytes(b"\1" * width, "little")
+    return value if width == 1 else binary("mul", 8 * width, value, Const(pattern))
+
+
+def _chunks(
+    f: FunctionLowering, sides: tuple[Side, ...], size: int, fields: tuple[tuple[int, int], ...], align: int
+) -> list[tuple[int, int]] | None:
+    """Which bytes are moved together: the pieces of a variable in registers, else the scalars of the type, else what
+    the alignment allows. None if there are too many and a loop is needed."""
+    pieces = _common_pieces(f, sides, size)
+    if pieces is not None:
+        return pieces
+    for side in sides:
+        chunks = _typed_chunks(f, side.operand, size)
+        if chunks is not None:
+            return chunks if len(chunks) <= MOST_COPIES else None
+    if fields:
+        return [(start + at, width) for start, length in fields for at, width in _aligned(length, align, start)]
+    chunks = _aligned(size, align, 0)
+    return chunks if len(chunks) <= MOST_COPIES else None
+
+
+def _common_pieces(f: FunctionLowering, sides: tuple[Side, ...], size: int) -> list[tuple[int, int]] | None:
+    found: dict[tuple[int, int], None] = {}
+    in_registers = [side for side in sides if side.variable is not None]
+    if not in_registers:
+        return None
+    for side in in_registers:
+        for piece in _covered(f, side, size):
+            start = piece.offset - side.start
+            for at, width in _powers(piece.size) if len(in_registers) < len(sides) else [(0, piece.size)]:
+                found[start + at, width] = None
+    return sorted(found)
+
+
+def _covered(f: FunctionLowering, side: Side, size: int) -> list[Piece]:
+    assert side.variable is not None
+    return f.promotion.covered(side.variable, side.start, size)
+
+
+def _typed_chunks(f: FunctionLowering, operand: Operand, size: int) -> list[tuple[int, int]] | None:
+    kind = pointed_type(f, operand)
+    try:
+        if kind is None or size > f.layout.size(kind) or size > 64 * MOST_COPIES:
+            return None
+        leaves = f.layout.leaves(kind)
+    except SizeUnknown:
+        return None
+    if all(leaf.type == BYTE for leaf in leaves) and size > 16:
+        return None
+    found: list[tuple[int, int]] = []
+    for leaf in leaves:
+        width = f.layout.store_size(leaf.type)
+        if leaf.offset >= size:
+            break
+        if leaf.offset + width > size:
+            return None
+        found += [(leaf.offset + at, part) for at, part in _powers(width)]
+    return found
+
+
+def pointed_type(f: FunctionLowering, operand: Operand) -> Type | None:
+    """What a pointer points at, where the code tells."""
+    value = operand.value
+    if isinstance(value, syntax.Global):
+        return f.unit.variable_type(f.symbol, value.name)
+    if not isinstance(value, Local):
+        return None
+    definition = f.definitions.get(value.name)
+    match definition:
+        case syntax.Alloca():
+            return definition.type if definition.count is None else None
+        case syntax.ElementPointer():
+            return _element_type(f, definition)
+    for parameter in f.header.parameters:
+        if parameter.name == value.name:
+            return parameter.by_value
+    return None
+
+
+def _element_type(f: FunctionLowering, pointer: syntax.ElementPointer) -> Type | None:
+    kind: Type = pointer.type
+    for index in pointer.indices[1:]:
+        kind = f.layout.resolve(kind)
+        fields: tuple[Type, ...] | None = getattr(kind, "fields", None)
+        if fields is not None:
+            kind = fields[index.value.value if isinstance(index.value, Number) else 0]
+        else:
+            kind = getattr(kind, "element", kind)
+    return kind
+
+
+def _aligned(size: int, align: int, start: int) -> list[tuple[int, int]]:
+    """Pieces of the largest width that alignment and size allow."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    while at < size:
+        width = 8
+        while width > 1 and (width > max(1, align) or (start + at) % width or at + width > size):
+            width //= 2
+        found.append((at, width))
+        at += width
+        if len(found) > 8 * MOST_COPIES:
+            break
+    return found
+
+
+def _unit(f: FunctionLowering, sides: tuple[Side, ...], size: int, align: int) -> int:
+    """The width of the accesses of a loop over so many bytes."""
+    for side in sides:
+        kind = pointed_type(f, side.operand)
+        leaves = () if kind is None else f.layout.leaves(kind)
+        widths = {f.layout.store_size(leaf.type) for leaf in leaves}
+        if len(widths) == 1 and size % min(widths) == 0 and min(widths) in (1, 2, 4, 8):
+            return min(widths)
+    width = 8
+    while width > 1 and (width > align or size % width):
+        width //= 2
+    return width
+
+
+def copy_loop(f: FunctionLowering, target: Expr, source: Expr, size: Expr, unit: int, *, overlap: bool = True) -> None:
+    """Copies upwards, or downwards where the target begins inside the source."""
+    e = f.emitter
+    target, source, size = e.keep(target), e.keep(source), e.keep(size)
+    downwards, done = e.new_label(), e.new_label()
+    if overlap:
+        e.branch(binary("ult", 64, binary("sub", 64, target, source), size), downwards)
+    _loop(f, target, source, size, unit, 1)
+    e.jump(done)
+    if overlap:
+        e.place(downwards)
+        _loop(f, target, source, size, unit, -1)
+    e.place(done)
+
+
+def _loop(f: FunctionLowering, target: Expr, source: Expr, size: Expr, unit: int, step: int) -> None:
+    """Moves `unit` bytes at a time; sizes are multiples of it."""
+    e = f.emitter
+    index, moved, head, end = e.temporary(), e.temporary(), e.new_label(), e.new_label()
+    position = Reg(index) if step > 0 else binary("sub", 64, Reg(index), Const(unit))
+    e.emit(Assign(index, ZERO if step > 0 else size))
+    e.place(head)
+    e.branch(binary("uge", 64, Reg(index), size) if step > 0 else binary("eq", 64, Reg(index), ZERO), end)
+    e.emit(Load(moved, Binary("add", 64, source, position), unit))
+    e.emit(Store(Binary("add", 64, target, position), Reg(moved), unit))
+    e.emit(Assign(index, Binary("add", 64, Reg(index), Const(unit * step))))
+    e.jump(head)
+    e.place(end)
+
+
+def fill_loop(f: FunctionLowering, target: Expr, value: Expr, size: Expr, unit: int) -> None:
+    e = f.emitter
+    target, size = e.keep(target), e.keep(size)
+    pattern = e.keep(repeated(value, unit))
+    index, head, end = e.temporary(), e.new_label(), e.new_label()
+    e.emit(Assign(index, ZERO))
+    e.place(head)
+    e.branch(binary("uge", 64, Reg(index), size), end)
+    e.emit(Store(Binary("add", 64, target, Reg(index)), pattern, unit))
+    e.emit(Assign(index, Binary("add", 64, Reg(index), Const(unit))))
+    e.jump(head)
+    e.place(end)
+
+
+def copy_any(f: FunctionLowering, target: Expr, source: Expr, size: Expr, align: int = 1) -> None:
+    """A copy whose size is known only when the program runs: in steps of the alignment if the size is a multiple."""
+    e = f.emitter
+    target, source, size = e.keep(target), e.keep(source), e.keep(size)
+    _by_step(f, size, align, lambda unit: copy_loop(f, target, source, size, unit))
+
+
+def fill_any(f: FunctionLowering, target: Expr, value: Expr, size: Expr, align: int = 1) -> None:
+    e = f.emitter
+    target, value, size = e.keep(target), e.keep(value), e.keep(size)
+    _by_step(f, size, align, lambda unit: fill_loop(f, target, value, size, unit))
+
+
+def _by_step(f: FunctionLowering, size: Expr, align: int, loop: Callable[[int], None]) -> None:
+    unit = min(8, align)
+    if unit == 1:
+        loop(1)
+        return
+    odd, done = f.emitter.new_label(), f.emitter.new_label()
+    f.emitter.branch(binary("ne", 64, binary("urem", 64, size, Const(unit)), ZERO), odd)
+    loop(unit)
+    f.emitter.jump(done)
+    f.emitter.place(odd)
+    loop(1)
+    f.emitter.place(done)

@@ -1,0 +1,400 @@
+"""The whole program: what `main` reaches, function by function.
+
+Calling convention. A value of several scalars takes several parameters. A function whose value has several leaves all
+but the first where its last parameter points. A variadic function finds its variable arguments where another parameter
+points. If something belongs to each thread alone (thread-local variables, identifiers), every function has a first
+parameter `%self`, the address of an object of the running thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+from dekker.errors import InputError, UnsupportedError
+from dekker.frontends.c.linking import Linkage, Linked
+from dekker.frontends.c.llvm import syntax
+from dekker.frontends.c.llvm.syntax import Alias, Block, Bytes, Header, Variable
+from dekker.frontends.c.llvm.types import POINTER, SizeUnknown, Type
+from dekker.frontends.c.lowering.calls import lower_call, lower_variadic_argument
+from dekker.frontends.c.lowering.constants import constant_parts, initial_cells
+from dekker.frontends.c.lowering.control import (
+    lower_branch,
+    lower_jump,
+    lower_return,
+    lower_switch,
+    lower_unreachable,
+    lower_unsupported,
+)
+from dekker.frontends.c.lowering.emitter import Emitter
+from dekker.frontends.c.lowering.expressions import offset
+from dekker.frontends.c.lowering.function import SELF, FunctionLowering, Handler
+from dekker.frontends.c.lowering.memory import (
+    lower_alloca,
+    lower_atomic_update,
+    lower_compare_exchange,
+    lower_element_pointer,
+    lower_fence,
+    lower_load,
+    lower_store,
+)
+from dekker.frontends.c.lowering.problem import Problem
+from dekker.frontends.c.lowering.values import (
+    lower_comparison,
+    lower_conversion,
+    lower_extract,
+    lower_extract_element,
+    lower_insert,
+    lower_insert_element,
+    lower_operation,
+    lower_select,
+    lower_unary,
+)
+from dekker.frontends.c.runtime.interface import Runtime
+from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.instructions import Allocate, Call, Return, Store
+from dekker.ir.instructions import Instruction as Step
+from dekker.ir.program import Cell, Function, Object, Program, Thread
+from dekker.source import Source, Span
+
+ARCHITECTURE = "C"
+START = "%start"
+THREAD = "%thread"
+ATOMIC_PREFIX = "__VERIFIER_atomic_"
+
+_CONSTRUCTORS = "llvm.global_ctors"
+_STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ"))
+_HINT = "define it in a file of its own and name that file too, or leave the call out with the preprocessor"
+
+
+def _ignore(f: FunctionLowering, instruction: syntax.Instruction) -> None:
+    pass
+
+
+HANDLERS: dict[type[syntax.Instruction], Handler] = {
+    syntax.Binary: lower_operation,
+    syntax.Unary: lower_unary,
+    syntax.Compare: lower_comparison,
+    syntax.Cast: lower_conversion,
+    syntax.Select: lower_select,
+    syntax.Extract: lower_extract,
+    syntax.Insert: lower_insert,
+    syntax.ExtractElement: lower_extract_element,
+    syntax.InsertElement: lower_insert_element,
+    syntax.Alloca: lower_alloca,
+    syntax.Load: lower_load,
+    syntax.Store: lower_store,
+    syntax.ElementPointer: lower_element_pointer,
+    syntax.CompareExchange: lower_compare_exchange,
+    syntax.AtomicUpdate: lower_atomic_update,
+    syntax.Fence: lower_fence,
+    syntax.Call: lower_call,
+    syntax.VariadicArgument: lower_variadic_argument,
+    syntax.Jump: lower_jump,
+    syntax.Branch: lower_branch,
+    syntax.Switch: lower_switch,
+    syntax.Return: lower_return,
+    syntax.Unreachable: lower_unreachable,
+    syntax.Unsupported: lower_unsupported,
+    syntax.DebugValue: _ignore,
+}
+
+
+@dataclass(slots=True)
+class Unit:
+    """What is known while the program grows. `thread_size` and `thread_cells` describe the object of each thread."""
+
+    linkage: Linkage
+    runtime: Runtime
+    has_context: bool = False
+    quiet_abort: bool = False
+    nondet: tuple[int, int] = (-1, 2)
+    functions: dict[str, Function] = field(default_factory=dict)
+    objects: dict[str, Object] = field(default_factory=dict)
+    symbols: dict[str, Linked] = field(default_factory=dict)
+    pending: list[str] = field(default_factory=list)
+    thread_size: int = 0
+    thread_align: int = 8
+    thread_places: dict[str, int] = field(default_factory=dict)
+    thread_cells: list[Cell] = field(default_factory=list)
+
+    # --- names
+
+    def resolve(self, symbol: Linked, name: str) -> Linked | None:
+        """What a name means in the module of a function, behind all aliases."""
+        linked = self.linkage.find(symbol.unit, name)
+        for _ in range(100):
+            if linked is None or not isinstance(linked.entity, Alias):
+                return linked
+            target = linked.entity.target.value
+            if not isinstance(target, syntax.Global):
+                return linked
+            linked = self.linkage.find(linked.unit, target.name)
+        raise Problem(f"the alias `{name}` leads to itself")
+
+    def global_address(self, symbol: Linked, name: str) -> Expr:
+        linked = self.resolve(symbol, name)
+        if linked is None:
+            raise Problem(f"`@{name}` is not declared")
+        entity = linked.entity
+        if isinstance(entity, Alias):
+            return constant_parts(entity.target, linked.module.layout, lambda n: self.global_address(linked, n))[0]
+        if not linked.defined and entity.linkage == "extern_weak":
+            return ZERO
+        if isinstance(entity, Header):
+            self._check_known(linked)
+        elif not linked.defined and name not in _STREAMS:
+            raise Problem(f"the variable `{name}` is declared, but no file defines it", "name the file that defines it")
+        elif entity.thread_local:
+            return self._thread_variable(linked, entity)
+        self.symbols[linked.name] = linked
+        return Address(linked.name)
+
+    def _check_known(self, linked: Linked) -> None:
+        if not linked.defined and self.runtime.find(linked.name) is None:
+            raise self.unknown_function(linked.name)
+
+    def unknown_function(self, name: str) -> Problem:
+        return Problem(f"the function `{name}` is not defined, and its effect is not known", _HINT)
+
+    def variable_type(self, symbol: Linked, name: str) -> Type | None:
+        linked = self.resolve(symbol, name)
+        return linked.entity.type if linked is not None and isinstance(linked.entity, Variable) else None
+
+    def text_at(self, address: Address) -> str | None:
+        """The string constant at an address."""
+        linked = self.symbols.get(address.symbol)
+        initial = linked.entity.initial if linked is not None and isinstance(linked.entity, Variable) else None
+        if initial is None or not isinstance(initial.value, Bytes):
+            return None
+        return initial.value.data[address.offset :].split(b"\0")[0].decode("utf-8", "replace")
+
+    # --- objects
+
+    def shared_object(self, name: str, size: int, align: int) -> Address:
+        """An object that belongs to the runtime library."""
+        self.objects.setdefault(name, Object(name, size, (), align))
+        return Address(name)
+
+    def thread_object(self, name: str, size: int, align: int = 8) -> Expr:
+        if name not in self.thread_places:
+            start = -(-self.thread_size // align) * align
+            self.thread_places[name] = start
+            self.thread_size = start + size
+            self.thread_align = max(self.thread_align, align)
+        return offset(Reg(SELF), self.thread_places[name])
+
+    def _thread_variable(self, linked: Linked, variable: Variable) -> Expr:
+        known = linked.name in self.thread_places
+        layout = linked.module.layout
+        size, align = layout.size(variable.type), max(variable.align, layout.align(variable.type))
+        address = self.thread_object(linked.name, size, align)
+        if not known and variable.initial is not None:
+            start = self.thread_places[linked.name]
+            for cell in initial_cells(variable.initial, layout, lambda n: self.global_address(linked, n)):
+                self.thread_cells.append(Cell(start + cell.offset, cell.size, cell.value))
+        return address
+
+    def thread_function(self, arguments: int) -> Address:
+        """A function that gives a new thread its own object and then runs another function."""
+        name = THREAD if arguments == 1 else f"{THREAD}{arguments}"
+        self.thread_places.setdefault(name, 0)
+        self.functions.setdefault(name, Function(name, (), ()))
+        return Address(name)
+
+    # --- everything that is reached
+
+    def reach(self) -> None:
+        """Translates what was named and not yet translated, and what that names."""
+        while self.pending:
+            name = self.pending.pop()
+            if name in self.functions or name in self.objects or name not in self.symbols:
+                continue
+            linked = self.symbols[name]
+            if isinstance(linked.entity, Variable):
+                self._add_object(linked, linked.entity)
+            else:
+                self._add_function(linked)
+
+    def request(self, address: Expr) -> None:
+        if isinstance(address, Address):
+            self.pending.append(address.symbol)
+
+    def _add_object(self, linked: Linked, variable: Variable) -> None:
+        layout = linked.module.layout
+        try:
+            size = layout.size(variable.type)
+            cells: tuple[Cell, ...] = ()
+            if variable.initial is not None:
+                found = initial_cells(variable.initial, layout, lambda n: self.global_address(linked, n))
+                cells = tuple(found)
+            align = max(variable.align, layout.align(variable.type))
+        except (Problem, SizeUnknown) as problem:
+            raise self._object_error(linked, variable, problem) from None
+        self.objects[linked.name] = Object(linked.name, size, cells, align)
+        for cell in cells:
+            if isinstance(cell.value, Address):
+                self.request(cell.value)
+
+    def _object_error(self, linked: Linked, variable: Variable, problem: Exception) -> InputError:
+        source = linked.module.source
+        end = source.text.find("\n", variable.offset)
+        span = Span(source, variable.offset, end if end > 0 else len(source.text))
+        return UnsupportedError(f"variable `{variable.name}`: {problem}", span, getattr(problem, "hint", None))
+
+    def _add_function(self, linked: Linked) -> None:
+        assert isinstance(linked.entity, Header)
+        header = linked.entity
+        external = self.runtime.find(header.name)
+        replaced = external is not None and (external.overrides or not linked.defined)
+        blocks = _forwarder(header) if replaced else linked.module.blocks(header.name)
+        lowering = FunctionLowering(self, linked, header, blocks, HANDLERS)
+        lowering.atomic = header.name.startswith(ATOMIC_PREFIX) and not replaced
+        self.functions[linked.name] = function = lowering.run()
+        self.request_all(function)
+
+    def request_all(self, function: Function) -> None:
+        for step in function.body:
+            for address in _addresses(step):
+                self.request(address)
+
+
+def _forwarder(header: Header) -> list[Block]:
+    """The body of a function of the runtime library whose address is taken."""
+    operands = [syntax.Operand(parameter.type, syntax.Local(parameter.name)) for parameter in header.parameters]
+    callee = syntax.Operand(POINTER, syntax.Global(header.name))
+    arguments = tuple(map(syntax.Argument, operands))
+    call = syntax.Call(offset=header.offset, type=header.result, callee=callee, arguments=arguments, result="value")
+    value = None
+    if str(getattr(header.result, "name", "")) != "void":
+        value = syntax.Operand(header.result, syntax.Local("value"))
+    return [Block("entry", [call, syntax.Return(offset=header.offset, value=value)])]
+
+
+def _addresses(step: Step) -> list[Address]:
+    found: list[Address] = []
+    stack = [getattr(step, item.name) for item in fields(step)]
+    while stack:
+        value = stack.pop()
+        match value:
+            case Address():
+                found.append(value)
+            case Unary(_, _, operand):
+                stack.append(operand)
+            case Binary(_, _, left, right):
+                stack += (left, right)
+            case Select(condition, then, other):
+                stack += (condition, then, other)
+            case tuple():
+                stack += value
+    return found
+
+
+# --- the program
+
+
+def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[int, int], source: Source) -> Program:
+    unit = Unit(linkage, runtime, nondet=nondet)
+    unit.has_context = _needs_context(linkage, runtime)
+    unit.quiet_abort = _is_verification_task(linkage)
+    main = linkage.shared.get("main")
+    if main is None or not main.defined or not isinstance(main.entity, Header):
+        raise InputError("there is no function `main`", Span(source, 0, 1), "the first thread runs `main`")
+    unit.symbols["main"] = main
+    unit.pending.append("main")
+    unit.reach()
+    constructors = _constructors(unit)
+    unit.reach()
+    thread = _first_thread(unit, main, constructors)
+    _finish_threads(unit)
+    unit.reach()
+    functions = (*_main_first(unit.functions),)
+    return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
+
+
+def _main_first(functions: dict[str, Function]) -> list[Function]:
+    return [functions["main"], *(function for name, function in functions.items() if name != "main")]
+
+
+def _needs_context(linkage: Linkage, runtime: Runtime) -> bool:
+    for linked in linkage.shared.values():
+        external = runtime.find(linked.name)
+        if external is not None and external.needs_context:
+            return True
+    entities = [linked.entity for linked in (*linkage.shared.values(), *linkage.private.values())]
+    return any(isinstance(entity, Variable) and entity.thread_local for entity in entities)
+
+
+def _is_verification_task(linkage: Linkage) -> bool:
+    """Verification tasks end uninteresting runs with `abort`; elsewhere it means that something is wrong."""
+    return any(name.startswith("__VERIFIER_") or name == "reach_error" for name in linkage.shared)
+
+
+def _constructors(unit: Unit) -> list[Address]:
+    """What runs before `main`, by priority."""
+    found: list[tuple[int, Address]] = []
+    for module_unit in unit.linkage.units:
+        variable = module_unit.module.entity(_CONSTRUCTORS)
+        if not isinstance(variable, Variable) or variable.initial is None:
+            continue
+        linked = Linked(_CONSTRUCTORS, module_unit, variable, True)
+        elements = variable.initial.value
+        for element in elements.elements if isinstance(elements, syntax.Aggregate) else ():
+            layout = module_unit.module.layout
+            parts = constant_parts(element, layout, lambda n, linked=linked: unit.global_address(linked, n))  # type: ignore[misc]
+            if isinstance(parts[0], Const) and isinstance(parts[1], Address):
+                found.append((parts[0].value, parts[1]))
+                unit.request(parts[1])
+    return [address for _, address in sorted(found, key=lambda item: item[0])]
+
+
+def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thread:
+    assert isinstance(main.entity, Header)
+    arguments = _main_arguments(unit, len(main.entity.parameters))
+    function = unit.functions["main"]
+    parameters = function.parameters[1:] if unit.has_context else function.parameters
+    if not unit.has_context and not constructors:
+        return Thread("main", "main", tuple(zip(parameters, arguments, strict=True)))
+    emitter = Emitter()
+    emitter.span = function.span(0)
+    own: tuple[Expr, ...] = ()
+    if unit.has_context:
+        _make_own_object(unit, emitter)
+        own = (Reg(SELF),)
+    for constructor in constructors:
+        emitter.emit(Call(None, constructor, own))
+    emitter.emit(Call(None, Address("main"), (*own, *arguments)))
+    emitter.emit(Return())
+    unit.functions[START] = emitter.finish(START, ())
+    unit.request_all(unit.functions[START])
+    return Thread("main", START)
+
+
+def _main_arguments(unit: Unit, count: int) -> tuple[Const | Address, ...]:
+    """`argc` is 1, `argv` has the name of the program, the environment is empty."""
+    if count == 0:
+        return ()
+    text = b"program"
+    cells = tuple(Cell(index, 1, byte) for index, byte in enumerate(text))
+    unit.objects["argv[0]"] = Object("argv[0]", len(text) + 1, cells, 1)
+    unit.objects["argv"] = Object("argv", 24, (Cell(0, 8, Address("argv[0]")),))
+    return (ONE, Address("argv"), Address("argv", 8))[:count]
+
+
+def _make_own_object(unit: Unit, emitter: Emitter) -> None:
+    """Emitted last, when all thread-local variables are known."""
+    emitter.emit(Allocate(SELF, Const(max(8, unit.thread_size)), max(16, unit.thread_align), zeroed=True, stack=True))
+    for cell in unit.thread_cells:
+        value = cell.value if isinstance(cell.value, Address) else Const(cell.value)
+        emitter.emit(Store(offset(Reg(SELF), cell.offset), value, cell.size))
+
+
+def _finish_threads(unit: Unit) -> None:
+    for name in [name for name in unit.functions if name.startswith(THREAD)]:
+        count = int(name.removeprefix(THREAD) or "1")
+        emitter = Emitter()
+        _make_own_object(unit, emitter)
+        names = tuple(f"argument{index}" for index in range(count))
+        emitter.emit(Call("result", Reg("function"), (Reg(SELF), *map(Reg, names))))
+        emitter.emit(Return(Reg("result")))
+        unit.functions[name] = emitter.finish(name, ("function", *names))
+        unit.request_all(unit.functions[name])
