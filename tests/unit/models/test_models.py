@@ -28,7 +28,7 @@ def inputs(model: str, execution: Execution) -> dict[str, int | list[int]]:
 
 
 def test_names_and_titles() -> None:
-    assert model_names() == [*BUILT_IN, *SYNTHETIC]
+    assert list(model_names()) == [*BUILT_IN, *SYNTHETIC]
     assert [name for name, _ in describe()] == model_names()
     for name, title in describe():
         assert title == load_model(name).title

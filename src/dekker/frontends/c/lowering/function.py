@@ -30,9 +30,8 @@ from dekker.ir.program import Function
 from dekker.source import Span
 
 if TYPE_CHECKING:
-    from dekker.frontends.c.lowering.unit import Unit
-
     from dekker.frontends.c.linking import Linked
+    from dekker.frontends.c.lowering.unit import Unit
 
 DEEPEST_EXPRESSION = 16
 SELF = "%self"
