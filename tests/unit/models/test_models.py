@@ -29,7 +29,7 @@ def inputs(model: str, execution: Execution) -> dict[str, int | list[int]]:
 
 def test_names_and_titles() -> None:
     assert list(model_names()) == [*BUILT_IN, *SYNTHETIC]
-    assert [name for name, _ in describe()] == model_names()
+    assert [name for name, _ in describe()] == list(model_names())
     for name, title in describe():
         assert title == load_model(name).title
         assert 0 < len(title) < 80
