@@ -691,8 +691,11 @@ class Generator:
         options += [f"*{name}" for name, _ in scope.pointers]
         for name, item in scope.structs:
             for kind, member, count in item.fields:
-                if kind not in FLOATS:
-                    options.append(f"{name}.{member}[{r.randrange(count)}]" if count > 0 else f"{name}.{member}")
+                if kind in FLOATS:
+                    continue
+                text = f"{name}.{member}[{r.randrange(count)}]" if count > 0 else f"{name}.{member}"
+                # In gcc a bit field of more than 32 bits has a type of its own, in clang that of its declaration.
+                options.append(f"(({kind}){text})" if count < 0 else text)
         return r.choice(options) if options else "3"
 
     def floating(self, scope: Scope, depth: int) -> str:

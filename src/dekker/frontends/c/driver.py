@@ -35,6 +35,13 @@ _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 _OTHER = ("-target", "x86_64-linux-gnu")
 
 
+class CompilerError(InputError):
+    """The compiler refuses the program; what it says is shown as it is."""
+
+    def __str__(self) -> str:
+        return self.diagnostic.message
+
+
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """LLVM IR of one file. `messages` are the compiler's warnings; `compiled` is false for .ll files, read as they
@@ -46,7 +53,7 @@ class Compiled:
 
 
 def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = None) -> Compiled:
-    """`compiler` is the command of another clang. What it says about errors is the message of the `InputError`."""
+    """`compiler` is the command of another clang. A program that it refuses is a `CompilerError`."""
     if path.endswith(".ll"):
         return Compiled(Source(path, _read(path)), compiled=False)
     _read(path)
@@ -55,7 +62,7 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
         command = [*_command(path, compiler), *flags, "-o", str(output), path]
         finished = _run(command)
         if finished.returncode != 0 or not output.exists():
-            raise InputError(_complaint(finished, command))
+            raise CompilerError(_complaint(finished, command))
         return Compiled(Source(f"{path} (LLVM IR)", output.read_text(encoding="utf-8")), finished.stderr)
 
 

@@ -42,7 +42,7 @@ _SIMPLE: dict[str, Type] = {
     "ptr": POINTER,
 }
 _INTEGER = re.compile(r"i\d+$")
-_TYPED_POINTERS = "compile with clang 15 or later, or with `-Xclang -opaque-pointers` on clang 14"
+_TYPED_POINTERS = "compile with clang 15 or later, or with `-mllvm -opaque-pointers` on clang 14"
 _DEEPEST = 60
 
 

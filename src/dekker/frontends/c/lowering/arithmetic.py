@@ -25,14 +25,12 @@ _FLOAT_OPERATIONS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem"))
 def width_of(kind: Type) -> int:
     """Bits of a scalar."""
     match kind:
-        case Integer(bits) if bits <= 64:
+        case Integer(bits) if bits <= 128:
             return bits
         case Float(_, bits) if bits in (32, 64):
             return bits
         case Pointer():
             return 64
-        case Integer(128):
-            return 128
     hint = "use `double`" if isinstance(kind, Float) else None
     raise Problem(f"arithmetic on values of type `{type_text(kind)}` is not supported", hint)
 
@@ -42,8 +40,8 @@ def lower_binary(emitter: Emitter, op: str, kind: Type, left: Parts, right: Part
         pairs = zip(left, right, strict=True)
         return tuple(lower_binary(emitter, op, kind.element, (a,), (b,))[0] for a, b in pairs)
     width = width_of(kind)
-    if width == 128:
-        return wide.lower_binary(emitter, op, (left[0], left[1]), (right[0], right[1]))
+    if width > 64:
+        return wide.lower_binary(emitter, op, width, (left[0], left[1]), (right[0], right[1]))
     divisor = right[0]
     if op in _DIVISIONS:
         divisor = _guarded(emitter, op, width, left[0], divisor)
@@ -75,8 +73,8 @@ def lower_compare(emitter: Emitter, op: str, predicate: str, kind: Type, left: P
     width = width_of(kind)
     if op == "fcmp":
         return (_compare_floats(emitter, predicate, width, left[0], right[0]),)
-    if width == 128:
-        return (wide.compare(emitter, predicate, (left[0], left[1]), (right[0], right[1])),)
+    if width > 64:
+        return (wide.compare(emitter, predicate, width, (left[0], left[1]), (right[0], right[1])),)
     return (binary(predicate, width, left[0], right[0]),)
 
 
@@ -110,7 +108,7 @@ def lower_cast(emitter: Emitter, op: str, source: Type, target: Type, parts: Par
     if op in ("bitcast", "addrspacecast"):
         return _bitcast(source, target, parts)
     before, after = width_of(source), width_of(target)
-    if 128 in (before, after):
+    if max(before, after) > 64:
         return wide.lower_cast(op, before, after, parts)
     value = parts[0]
     match op:

@@ -32,11 +32,11 @@ def lower_call(f: FunctionLowering, call: syntax.Call) -> None:
 
 
 def _call_by_name(f: FunctionLowering, call: syntax.Call, name: str) -> None:
-    linked = f.unit.resolve(f.symbol, name)
-    external = f.unit.runtime.find(name)
-    if external is not None and (external.overrides or linked is None or not linked.defined):
+    external = f.unit.external(f.symbol, name)
+    if external is not None:
         _call_external(f, call, name, external)
         return
+    linked = f.unit.resolve(f.symbol, name)
     if linked is None or not linked.defined:
         raise f.unit.unknown_function(name)
     header = linked.entity

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import Any
 
 from dekker.frontends.c.llvm.syntax import (
@@ -112,19 +113,33 @@ def element_address(layout: DataLayout, kind: Type, base: Expr, indices: list[tu
     return offset(address, distance)
 
 
-def initial_cells(operand: Operand, layout: DataLayout, address: GlobalAddress) -> Iterator[Cell]:
+def initial_cells(operand: Operand, layout: DataLayout, address: GlobalAddress, start: int = 0) -> Iterator[Cell]:
     """What the bytes of a variable are at the start, zeros left out."""
-    if isinstance(operand.value, Zero):
+    value = operand.value
+    if isinstance(value, Zero):
+        return
+    if isinstance(value, Aggregate):
+        for element, at in zip(value.elements, _element_offsets(layout, operand.type), strict=False):
+            yield from initial_cells(element, layout, address, start + at)
         return
     parts = constant_parts(operand, layout, address)
-    for (start, kind), part in zip(layout.leaves(operand.type), parts, strict=True):
+    for (at, kind), part in zip(layout.leaves(operand.type), parts, strict=True):
         size = layout.store_size(kind)
         if isinstance(part, Address):
-            yield Cell(start, size, part)
+            yield Cell(start + at, size, part)
         elif not isinstance(part, Const):
             raise Problem("this initial value is no constant address")
         elif part.value:
-            yield from _number_cells(start, size, part.value)
+            yield from _number_cells(start + at, size, part.value)
+
+
+def _element_offsets(layout: DataLayout, kind: Type) -> Iterable[int]:
+    resolved = layout.resolve(kind)
+    if isinstance(resolved, Struct):
+        return layout.offsets(resolved)
+    if not isinstance(resolved, Array | Vector):
+        raise Problem("this initial value has elements, but its type has none")
+    return count(0, layout.size(resolved.element))
 
 
 def _number_cells(start: int, size: int, value: int) -> Iterator[Cell]:

@@ -33,7 +33,7 @@ def binary(op: str, width: int, left: Expr, right: Expr) -> Expr:
             return Const(evaluate_binary(op, width, left.value, right.value))
         if right.value & mask(width) == 0 and op in _NEUTRAL_ZERO and bits_of(left) <= width:
             return left
-        if op in ("ne", "eq") and is_truth(left):
+        if op in ("ne", "eq") and right.value <= 1 and is_truth(left):
             return left if (op == "ne") == (right.value == 0) else negate(left)
         if op in ("add", "sub") and width == 64:
             return offset(left, right.value if op == "add" else -right.value)

@@ -87,7 +87,7 @@ class FunctionLowering:
 
     def _prepare(self) -> list[Block]:
         for block in self.blocks:
-            _cut_at_terminator(block)
+            self._cut(block)
             self.by_name[block.name] = block
         order = self._reverse_postorder()
         self._count_uses(order)
@@ -95,6 +95,21 @@ class FunctionLowering:
         self.promotion = promote(order, self.layout, names)
         self.variables = {piece.register for pieces in self.promotion.pieces.values() for piece in pieces}
         return order
+
+    def _cut(self, block: Block) -> None:
+        """Drops what stands behind a terminator, or behind a call that does not return."""
+        for index, instruction in enumerate(block.instructions):
+            stops = self._never_returns(instruction)
+            if stops and isinstance(instruction, syntax.Call):
+                instruction.normal = None
+            if stops or is_terminator(instruction):
+                del block.instructions[index + 1 :]
+                return
+
+    def _never_returns(self, instruction: Instruction) -> bool:
+        if not isinstance(instruction, syntax.Call) or not isinstance(instruction.callee.value, syntax.Global):
+            return False
+        return self.unit.never_returns(self.symbol, instruction.callee.value.name)
 
     def _reverse_postorder(self) -> list[Block]:
         found: list[Block] = []
@@ -296,13 +311,6 @@ class FunctionLowering:
 def register_name(name: str) -> str:
     """Values that LLVM numbers are `%5`; names from the source stay as they are."""
     return f"%{name}" if name.isdigit() else name
-
-
-def _cut_at_terminator(block: Block) -> None:
-    for index, instruction in enumerate(block.instructions):
-        if is_terminator(instruction):
-            del block.instructions[index + 1 :]
-            return
 
 
 def _successors(block: Block) -> tuple[str, ...]:

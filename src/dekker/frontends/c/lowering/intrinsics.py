@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Number
+from dekker.frontends.c.llvm.types import Type
 from dekker.frontends.c.lowering import wide
-from dekker.frontends.c.lowering.arithmetic import lower_binary, width_of
+from dekker.frontends.c.lowering.arithmetic import lower_binary
+from dekker.frontends.c.lowering.arithmetic import width_of as any_width
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
 from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
 from dekker.frontends.c.lowering.memory import Shape, copy_any, copy_bytes, fill_any, fill_bytes, side_of
@@ -27,6 +29,13 @@ def lower_intrinsic(f: FunctionLowering, call: syntax.Call, name: str) -> None:
             handler(f, call)
             return
     raise Problem(f"the intrinsic `{name}` is not supported")
+
+
+def width_of(kind: Type) -> int:
+    width = any_width(kind)
+    if width > 64:
+        raise Problem("this function is not supported for integers of more than 64 bits")
+    return width
 
 
 def _operands(call: syntax.Call) -> list[syntax.Operand]:
@@ -105,8 +114,6 @@ def _overflow(op: str, signed: bool) -> Handler:
 
     def lower(f: FunctionLowering, call: syntax.Call) -> None:
         width = width_of(_operands(call)[0].type)
-        if width > 64:
-            raise Problem("overflow checks of 128-bit integers are not supported")
         left, right = _kept(f, call, 2)
         result = f.emitter.keep(binary(op, width, left, right))
         check = _signed_overflow if signed else _unsigned_overflow

@@ -414,14 +414,20 @@ def _unit(f: FunctionLowering, sides: tuple[Side, ...], size: int, align: int) -
     """The width of the accesses of a loop over so many bytes."""
     for side in sides:
         kind = pointed_type(f, side.operand)
-        leaves = () if kind is None else f.layout.leaves(kind)
-        widths = {f.layout.store_size(leaf.type) for leaf in leaves}
+        widths = set() if kind is None else _widths(f, kind)
         if len(widths) == 1 and size % min(widths) == 0 and min(widths) in (1, 2, 4, 8):
             return min(widths)
     width = 8
     while width > 1 and (width > align or size % width):
         width //= 2
     return width
+
+
+def _widths(f: FunctionLowering, kind: Type) -> set[int]:
+    """The sizes of the scalars in a type, of arrays those of one element."""
+    while isinstance(kind, Array):
+        kind = f.layout.resolve(kind.element)
+    return {f.layout.store_size(leaf.type) for leaf in f.layout.leaves(kind)}
 
 
 def copy_loop(f: FunctionLowering, target: Expr, source: Expr, size: Expr, unit: int, *, overlap: bool = True) -> None:

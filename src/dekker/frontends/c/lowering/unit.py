@@ -50,7 +50,7 @@ from dekker.frontends.c.lowering.values import (
     lower_select,
     lower_unary,
 )
-from dekker.frontends.c.runtime.interface import Runtime
+from dekker.frontends.c.runtime.interface import External, Runtime
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import Allocate, Call, Return, Store
 from dekker.ir.instructions import Instruction as Step
@@ -64,6 +64,7 @@ ATOMIC_PREFIX = "__VERIFIER_atomic_"
 
 _CONSTRUCTORS = "llvm.global_ctors"
 _STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ"))
+_TYPE_INFORMATION = ("_ZTV", "_ZTI", "_ZTS", "__dso_handle")
 _HINT = "define it in a file of its own and name that file too, or leave the call out with the preprocessor"
 
 
@@ -144,7 +145,7 @@ class Unit:
             return ZERO
         if isinstance(entity, Header):
             self._check_known(linked)
-        elif not linked.defined and name not in _STREAMS:
+        elif not linked.defined and name not in _STREAMS and not name.startswith(_TYPE_INFORMATION):
             raise Problem(f"the variable `{name}` is declared, but no file defines it", "name the file that defines it")
         elif entity.thread_local:
             return self._thread_variable(linked, entity)
@@ -157,6 +158,18 @@ class Unit:
 
     def unknown_function(self, name: str) -> Problem:
         return Problem(f"the function `{name}` is not defined, and its effect is not known", _HINT)
+
+    def external(self, symbol: Linked, name: str) -> External | None:
+        """The function of the runtime library that a name stands for."""
+        found = self.runtime.find(name)
+        if found is None or found.overrides:
+            return found
+        linked = self.resolve(symbol, name)
+        return found if linked is None or not linked.defined else None
+
+    def never_returns(self, symbol: Linked, name: str) -> bool:
+        external = self.external(symbol, name)
+        return external is not None and not external.returns
 
     def variable_type(self, symbol: Linked, name: str) -> Type | None:
         linked = self.resolve(symbol, name)
@@ -390,8 +403,8 @@ def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thre
         own = (Reg(SELF),)
     for constructor in constructors:
         emitter.emit(Call(None, constructor, own))
-    emitter.emit(Call(None, Address("main"), (*own, *arguments)))
-    emitter.emit(Return())
+    emitter.emit(Call("result", Address("main"), (*own, *arguments)))
+    emitter.emit(Return(Reg("result")))
     unit.functions[START] = emitter.finish(START, ())
     unit.request_all(unit.functions[START])
     return Thread("main", START)

@@ -1,9 +1,9 @@
-"""Integers of 128 bits, as a low and a high half. Division is left out."""
+"""Integers of 65 to 128 bits, as a low and a high half; clang makes odd widths for bit fields. Division is left out."""
 
 from __future__ import annotations
 
 from dekker.frontends.c.lowering.emitter import Emitter
-from dekker.frontends.c.lowering.expressions import binary, is_truth, select, sign_extend, truncate, unary
+from dekker.frontends.c.lowering.expressions import binary, is_truth, select, sign_extend, truncate
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Const, Expr
@@ -11,7 +11,19 @@ from dekker.ir.expressions import ZERO, Const, Expr
 Halves = tuple[Expr, Expr]
 
 
-def lower_binary(emitter: Emitter, op: str, left: Halves, right: Halves) -> Halves:
+def lower_binary(emitter: Emitter, op: str, width: int, left: Halves, right: Halves) -> Halves:
+    if op == "ashr":
+        left = _extended(width, left)
+    low, high = _all_bits(emitter, op, left, right)
+    return low, truncate(width - 64, high)
+
+
+def _extended(width: int, value: Halves) -> Halves:
+    """With the sign in all upper bits of the high half."""
+    return value[0], sign_extend(width - 64, 64, value[1])
+
+
+def _all_bits(emitter: Emitter, op: str, left: Halves, right: Halves) -> Halves:
     a, b = _kept(emitter, left), _kept(emitter, right)
     match op:
         case "and" | "or" | "xor":
@@ -71,7 +83,9 @@ def _shift(emitter: Emitter, op: str, value: Halves, count: Expr) -> Halves:
     return (new_near, new_far) if left else (new_far, new_near)
 
 
-def compare(emitter: Emitter, predicate: str, left: Halves, right: Halves) -> Expr:
+def compare(emitter: Emitter, predicate: str, width: int, left: Halves, right: Halves) -> Expr:
+    if predicate[0] == "s":
+        left, right = _extended(width, left), _extended(width, right)
     a, b = _kept(emitter, left), _kept(emitter, right)
     if predicate in ("eq", "ne"):
         low, high = binary(predicate, 64, a[0], b[0]), binary(predicate, 64, a[1], b[1])
@@ -86,19 +100,22 @@ def compare(emitter: Emitter, predicate: str, left: Halves, right: Halves) -> Ex
 
 def lower_cast(op: str, before: int, after: int, parts: tuple[Expr, ...]) -> tuple[Expr, ...]:
     match op:
-        case "trunc" | "ptrtoint" | "inttoptr" if after < 128:
+        case "trunc" | "ptrtoint" | "inttoptr" if after <= 64:
             return (truncate(after, parts[0]),)
+        case "trunc":
+            return parts[0], truncate(after - 64, parts[1])
         case "zext" | "ptrtoint":
-            return parts[0], ZERO
+            return parts if before > 64 else (parts[0], ZERO)
         case "sext":
-            low = sign_extend(before, 64, parts[0])
-            return low, binary("ashr", 64, low, Const(63))
+            low, high = _extended(before, (parts[0], parts[1])) if before > 64 else _from_narrow(before, parts[0])
+            return low, truncate(after - 64, high)
     raise Problem(f"the conversion `{op}` of 128-bit integers is not supported")
+
+
+def _from_narrow(width: int, value: Expr) -> Halves:
+    low = sign_extend(width, 64, value)
+    return low, binary("ashr", 64, low, Const(63))
 
 
 def constant(value: int) -> Halves:
     return Const(value & mask(64)), Const(value >> 64 & mask(64))
-
-
-def negated(value: Expr) -> Expr:
-    return unary("neg", 64, value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dekker.frontends.c.runtime.basic import BASIC
+from dekker.frontends.c.runtime.cplusplus import CPLUSPLUS
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Runtime
 
-RUNTIME = Runtime(BASIC)
+RUNTIME = Runtime(BASIC, CPLUSPLUS)
 
 __all__ = ["RUNTIME", "External", "ExternalCall", "Runtime"]

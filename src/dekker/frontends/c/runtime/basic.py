@@ -25,32 +25,32 @@ from dekker.ir.instructions import (
 # --- memory
 
 
-def _allocate(call: ExternalCall, size: Expr, *, align: int = 16, zeroed: bool = False) -> Expr:
+def allocate(call: ExternalCall, size: Expr, *, align: int = 16, zeroed: bool = False) -> Expr:
     call.emitter.emit(Allocate(call.register, size, align, zeroed=zeroed))
     return Reg(call.register)
 
 
 def _malloc(call: ExternalCall) -> Expr:
-    return _allocate(call, call.argument(0))
+    return allocate(call, call.argument(0))
 
 
 def _calloc(call: ExternalCall) -> Expr:
-    return _allocate(call, binary("mul", 64, call.argument(0), call.argument(1)), zeroed=True)
+    return allocate(call, binary("mul", 64, call.argument(0), call.argument(1)), zeroed=True)
 
 
 def _aligned_alloc(call: ExternalCall) -> Expr:
     align = call.constant(0)
-    return _allocate(call, call.argument(1), align=align if align and align & align - 1 == 0 else 4096)
+    return allocate(call, call.argument(1), align=align if align and align & align - 1 == 0 else 4096)
 
 
 def _posix_memalign(call: ExternalCall) -> Expr:
     align = call.constant(1)
-    address = _allocate(call, call.argument(2), align=align if align and align & align - 1 == 0 else 4096)
+    address = allocate(call, call.argument(2), align=align if align and align & align - 1 == 0 else 4096)
     call.emitter.emit(Store(call.argument(0), address, 8))
     return ZERO
 
 
-def _free(call: ExternalCall) -> None:
+def free(call: ExternalCall) -> None:
     """Releasing the null pointer does nothing."""
     address = call.argument(0)
     if isinstance(address, Const):
@@ -82,10 +82,6 @@ def _abort(call: ExternalCall) -> None:
 
 def _exit(call: ExternalCall) -> None:
     call.emitter.emit(Exit(everything=True))
-
-
-def _throw(call: ExternalCall) -> None:
-    call.emitter.fail("an exception is thrown")
 
 
 # --- verification tasks
@@ -191,11 +187,11 @@ def _absolute(call: ExternalCall) -> Expr:
     return truncate(call.width, binary("sub", 64, binary("xor", 64, value, flipped), flipped))
 
 
-def _nothing(call: ExternalCall) -> Expr:
+def nothing(call: ExternalCall) -> Expr:
     return ZERO
 
 
-def _ends(handler: Handler, *, overrides: bool = False) -> External:
+def ends(handler: Handler, *, overrides: bool = False) -> External:
     return External(handler, overrides=overrides, returns=False)
 
 
@@ -209,24 +205,23 @@ _BITS = dict(
 )
 
 BASIC: Mapping[str, External] = {
-    **dict.fromkeys(("malloc", "_Znwm", "_Znam"), External(_malloc)),
+    "malloc": External(_malloc),
     "calloc": External(_calloc),
     "aligned_alloc": External(_aligned_alloc),
     "memalign": External(_aligned_alloc),
     "posix_memalign": External(_posix_memalign),
-    **dict.fromkeys(("free", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"), External(_free)),
-    **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), _ends(_assert_fail)),
-    **dict.fromkeys(("reach_error", "__VERIFIER_error"), _ends(_reach_error, overrides=True)),
-    "abort": _ends(_abort),
-    **dict.fromkeys(("exit", "_exit", "_Exit", "quick_exit"), _ends(_exit)),
-    **dict.fromkeys(("__cxa_throw", "__cxa_rethrow", "_ZSt9terminatev", "__cxa_bad_cast"), _ends(_throw)),
+    "free": External(free),
+    **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), ends(_assert_fail)),
+    **dict.fromkeys(("reach_error", "__VERIFIER_error"), ends(_reach_error, overrides=True)),
+    "abort": ends(_abort),
+    **dict.fromkeys(("exit", "_exit", "_Exit", "quick_exit"), ends(_exit)),
     **dict.fromkeys(("__VERIFIER_assume", "__CPROVER_assume"), External(_assume)),
     "assume_abort_if_not": External(_assume, overrides=True),
     "__CPROVER_assert": External(_check),
     **{f"__VERIFIER_nondet_{name}": External(_nondet(True, _BITS.get(name))) for name in _SIGNED},
     **{f"__VERIFIER_nondet_{name}": External(_nondet(False, _BITS.get(name))) for name in _UNSIGNED},
     **dict.fromkeys(("__VERIFIER_nondet_bool", "__VERIFIER_nondet__Bool"), External(_nondet(False, 1))),
-    "__VERIFIER_nondet_pointer": External(_nothing),
+    "__VERIFIER_nondet_pointer": External(nothing),
     **dict.fromkeys(("__VERIFIER_atomic_begin", "__CPROVER_atomic_begin"), External(_begin, overrides=True)),
     **dict.fromkeys(("__VERIFIER_atomic_end", "__CPROVER_atomic_end"), External(_end, overrides=True)),
     **dict.fromkeys(("memcpy", "memmove", "__memcpy_chk", "__memmove_chk"), External(_memcpy)),
@@ -237,5 +232,5 @@ BASIC: Mapping[str, External] = {
     "strncmp": External(_compare(True, True)),
     **dict.fromkeys(("strcpy", "__strcpy_chk"), External(_strcpy)),
     **dict.fromkeys(("abs", "labs", "llabs"), External(_absolute)),
-    **dict.fromkeys(("atexit", "__cxa_atexit", "__cxa_thread_atexit"), External(_nothing)),
+    "atexit": External(nothing),
 }
