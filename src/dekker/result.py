@@ -42,9 +42,9 @@ class Examples:
 class Result:
     """Counts are of executions that the model accepts. `satisfying` ones satisfy the formula of the condition, whatever
     its quantifier; `violating` ones do not; together they are the complete ones, in which all threads end. In `blocked`
-    ones no thread goes on, but some have stopped at a failed assumption or wait at an await; what the engine had to
-    abandon is among them. `deadlocks` are the blocked ones in which all threads that did not end wait for ever: what
-    they read in their last round is the last word on each location. `cut` ones go on beyond the bound. `flags` are
+    ones no thread goes on, but some have stopped at a failed assumption or wait at an await. `deadlocks` are the
+    blocked ones in which all threads that did not end wait for ever: what they read in their last round is the last
+    word on each location. `cut` ones go on beyond the bound. `flags` are
     those of complete executions and of those in which threads wait. `examples` is empty unless the task asks for them;
     `statistics` is the work that the engine counted, under its own names."""
 

@@ -14,7 +14,7 @@ from dekker.source import Source
 
 def test_models_are_listed_with_a_line_each() -> None:
     lines = dekker("models").out.splitlines()
-    assert [line.split()[0] for line in lines] == model_names()
+    assert [line.split()[0] for line in lines] == list(model_names())
     assert all(len(line.split()) > 2 for line in lines)
 
 

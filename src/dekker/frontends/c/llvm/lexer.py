@@ -1,7 +1,7 @@
 """Words of LLVM IR text, and a cursor over them.
 
-A token is its text; the first character tells its kind: `%` local, `@` global, `!` metadata, `#` attributes, `"` string,
-`c"` bytes, a digit or sign a number, a trailing `:` a label.
+A token is its text; the first character tells its kind: `%` local, `@` global, `!` metadata, `#` attributes, `"`
+string, `c"` bytes, a digit or sign a number, a trailing `:` a label.
 """
 
 from __future__ import annotations

@@ -128,7 +128,8 @@ def _parameters(cursor: Cursor) -> tuple[tuple[Type, ...], bool]:
 # --- values
 
 CASTS = frozenset(
-    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr bitcast addrspacecast ptrtoaddr".split()
+    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast "
+    "addrspacecast".split()
 )
 BINARY = frozenset("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
 _CONSTANT_WORDS: dict[str, Value] = {

@@ -10,7 +10,7 @@ from dekker.frontends.c.lowering.control import go_to
 from dekker.frontends.c.lowering.expressions import offset
 from dekker.frontends.c.lowering.function import SELF, FunctionLowering
 from dekker.frontends.c.lowering.intrinsics import lower_intrinsic
-from dekker.frontends.c.lowering.memory import Side, copy_bytes
+from dekker.frontends.c.lowering.memory import Shape, Side, copy_bytes
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
@@ -58,7 +58,7 @@ def _call_external(f: FunctionLowering, call: syntax.Call, name: str, external: 
     operands = [argument.operand for argument in call.arguments]
     arguments = tuple(tuple(map(f.emitter.keep, f.parts(operand))) for operand in operands)
     types = tuple(operand.type for operand in operands)
-    value = external.handler(ExternalCall(name, f, arguments, types, call.type))
+    value = external.handler(ExternalCall(name, f, arguments, types, call.type, f.result_register(call)))
     if not external.returns:
         f.ended = True
         return
@@ -106,19 +106,10 @@ def _argument(f: FunctionLowering, argument: Argument) -> Parts:
 
 def _copy_struct(f: FunctionLowering, target: Expr, argument: Argument, source: Expr) -> None:
     assert argument.by_value is not None
-    kind = argument.by_value
-    source = f.emitter.keep(source)
-    leaves = f.layout.leaves(kind)
-    fields = tuple((leaf.offset, f.layout.store_size(leaf.type)) for leaf in leaves)
-    operand = argument.operand
-    copy_bytes(
-        f,
-        Side(syntax.Operand(operand.type, syntax.Zero()), None, 0, target),
-        Side(operand, None, 0, source),
-        f.layout.size(kind),
-        fields,
-        f.layout.align(kind),
-    )
+    kind, operand = argument.by_value, argument.operand
+    target_side = Side(syntax.Operand(operand.type, syntax.Zero()), None, 0, target)
+    source_side = Side(operand, None, 0, f.emitter.keep(source))
+    copy_bytes(f, target_side, source_side, f.layout.size(kind), Shape(f.layout.align(kind), kind))
 
 
 def _variable_arguments(f: FunctionLowering, arguments: tuple[Argument, ...]) -> Expr:

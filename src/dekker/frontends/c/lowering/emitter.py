@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from dekker.frontends.c.lowering.expressions import is_leaf, negate
 from dekker.ir.expressions import Const, Expr, Reg
+from dekker.ir.flow import successors, used
 from dekker.ir.instructions import Assert, Assign, Branch, Exit, Instruction, Jump
 from dekker.ir.program import Function
 from dekker.source import Span
@@ -77,7 +79,8 @@ class Emitter:
     def finish(self, name: str, parameters: tuple[str, ...]) -> Function:
         """Jumps go straight to where a chain of jumps leads; what no one reaches is left out."""
         self._thread_jumps()
-        return _without_dead_code(Function(name, parameters, tuple(self.body), self.labels, tuple(self.spans)))
+        function = _without_dead_code(Function(name, parameters, tuple(self.body), self.labels, tuple(self.spans)))
+        return _without_unread(function)
 
     def _thread_jumps(self) -> None:
         final = {label: self._final(position) for label, position in self.labels.items()}
@@ -94,6 +97,16 @@ class Emitter:
         return position
 
 
+def _without_unread(function: Function) -> Function:
+    """Drops assignments to registers that nothing reads."""
+    while True:
+        read = frozenset[object]().union(*map(used, function.body))
+        unread = {i for i, step in enumerate(function.body) if isinstance(step, Assign) and step.dst not in read}
+        if not unread:
+            return function
+        function = _kept(function, set(range(len(function.body))) - unread)
+
+
 def _without_dead_code(function: Function) -> Function:
     """Drops instructions that control does not reach, jumps to the next instruction and labels without use."""
     body, labels = function.body, dict(function.labels)
@@ -103,6 +116,11 @@ def _without_dead_code(function: Function) -> Function:
         if not redundant:
             break
         kept -= redundant
+    return _kept(Function(function.name, function.parameters, body, labels, function.spans), kept)
+
+
+def _kept(function: Function, kept: set[int]) -> Function:
+    body, labels = function.body, function.labels
     order = sorted(kept)
     place = {old: new for new, old in enumerate(order)}
     positions = sorted(place)
@@ -113,8 +131,6 @@ def _without_dead_code(function: Function) -> Function:
 
 
 def _reached(function: Function) -> set[int]:
-    from dekker.ir.flow import successors  # noqa: PLC0415
-
     reached: set[int] = set()
     pending = [0]
     while pending:
@@ -134,7 +150,5 @@ def _jumps_to_next(instruction: Instruction, index: int, kept: set[int], labels:
 
 
 def _new_place(old: int, positions: list[int], place: dict[int, int]) -> int:
-    from bisect import bisect_left  # noqa: PLC0415
-
     index = bisect_left(positions, old)
     return place[positions[index]] if index < len(positions) else len(positions)

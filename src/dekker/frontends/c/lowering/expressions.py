@@ -1,7 +1,7 @@
 """Makes expressions, folding constants and what is plainly superfluous.
 
-A value of n bits is an expression whose upper 64-n bits are 0. Nothing is folded that a program may use as a dependency:
-`x ^ x` and `x & 0` keep their operands.
+A value of n bits is an expression whose upper 64-n bits are 0. Nothing is folded that a program may use as a
+dependency: `x ^ x` and `x & 0` keep their operands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The body of one function.
 
 Registers are not in static single assignment form. A variable that lives in registers is read and written in place, and
-a value that is used once, in its own block, becomes part of the expression that uses it: `t += i * n` is one assignment.
-If a variable changes while such an expression still waits for its use, the expression is computed first.
+a value that is used once, in its own block, becomes part of the expression that uses it: `t += i * n` is one
+assignment. If a variable changes while such an expression still waits for its use, the expression is computed first.
 Blocks are visited so that definitions come before uses.
 """
 
@@ -144,6 +144,9 @@ class FunctionLowering:
                         names[place] = _free_name(name, taken)
         for name in self.definitions:
             names.setdefault(name, register_name(name))
+        for parameter in self.header.parameters:
+            if f"{parameter.name}.addr" in names and self.uses[parameter.name] == 1:
+                names[f"{parameter.name}.addr"] = parameter.name
         return names
 
     def _parameters(self) -> tuple[str, ...]:
@@ -244,15 +247,18 @@ class FunctionLowering:
             self.emitter.emit(Assign(target, part))
         self.values[name] = tuple(map(Reg, targets))
 
-    def assign_variable(self, register: str, value: Expr) -> None:
-        """Overwrites a variable; expressions that still need its old value are computed first."""
+    def assign_variable(self, register: str, value: Expr, *, fresh: bool = False) -> None:
+        """Overwrites a variable; expressions that still need its old value are computed first. `fresh` says that the
+        value is a register that nothing else reads."""
+        if value == Reg(register):
+            return
         for name in sorted(self.waiting.pop(register, ())):
             if self.remaining[name] > 0 and any(register in registers(part) for part in self.values[name]):
                 self._into_registers(name, self.values[name])
-        if not self._redirect(register, value):
+        if not self._redirect(register, value, fresh):
             self.emitter.emit(Assign(register, value))
 
-    def _redirect(self, register: str, value: Expr) -> bool:
+    def _redirect(self, register: str, value: Expr, fresh: bool) -> bool:
         """Lets the instruction that has just produced the value put it into the variable at once."""
         body = self.emitter.body
         if not (isinstance(value, Reg) and body) or len(body) in self.emitter.labels.values():
@@ -261,7 +267,8 @@ class FunctionLowering:
         if not isinstance(last, Load | Call | Rmw | Allocate) or last.dst != value.name or value.name in self.variables:
             return False
         name = value.name.removeprefix("%")
-        if self.uses[name] > 1 or name not in self.definitions or self.values.get(name) is not None:
+        own = name in self.definitions and self.uses[name] == 1 and self.values.get(name) in (None, (value,))
+        if not (own or fresh):
             return False
         fields = {key: getattr(last, key) for key in last.__slots__}
         body[-1] = type(last)(**(fields | {"dst": register}))

@@ -10,7 +10,7 @@ from dekker.frontends.c.lowering import wide
 from dekker.frontends.c.lowering.arithmetic import lower_binary, width_of
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
 from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
-from dekker.frontends.c.lowering.memory import copy_any, copy_bytes, fill_any, fill_bytes, side_of
+from dekker.frontends.c.lowering.memory import Shape, copy_any, copy_bytes, fill_any, fill_bytes, side_of
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
@@ -63,8 +63,8 @@ def _copy(f: FunctionLowering, call: syntax.Call) -> None:
     target, source, size = _operands(call)[:3]
     align = min(call.arguments[0].align, call.arguments[1].align)
     if isinstance(size.value, Number):
-        fields = f.symbol.debug.fields(call.layout)
-        copy_bytes(f, side_of(f, target), side_of(f, source), size.value.value, fields, align)
+        shape = Shape(align, None, f.symbol.debug.fields(call.layout))
+        copy_bytes(f, side_of(f, target), side_of(f, source), size.value.value, shape)
         return
     copy_any(f, f.scalar(target), f.scalar(source), f.scalar(size), align)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Local, Number, Operand
-from dekker.frontends.c.llvm.types import BYTE, Float, Integer, Leaf, SizeUnknown, Type, type_text
+from dekker.frontends.c.llvm.types import BYTE, Array, Float, Integer, Leaf, SizeUnknown, Struct, Type, type_text
 from dekker.frontends.c.lowering.constants import element_address
 from dekker.frontends.c.lowering.expressions import binary, offset, truncate
 from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Piece
-from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
+from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg
 from dekker.ir.instructions import Allocate, Assign, CompareExchange, Fence, Load, Order, Rmw, Store
 
 ORDERS = {
@@ -60,14 +60,16 @@ def read_pieces(f: FunctionLowering, variable: str, start: int, size: int) -> Ex
     return ZERO if total is None else total
 
 
-def write_pieces(f: FunctionLowering, variable: str, start: int, size: int, value: Expr) -> None:
+def write_pieces(
+    f: FunctionLowering, variable: str, start: int, size: int, value: Expr, *, fresh: bool = False
+) -> None:
     pieces = f.promotion.covered(variable, start, size)
     if len(pieces) > 1:
         value = f.emitter.keep(value)
     for piece in pieces:
         shifted = binary("lshr", 64, value, Const(8 * (piece.offset - start)))
         whole = piece.size == size
-        f.assign_variable(piece.register, shifted if whole else truncate(8 * piece.size, shifted))
+        f.assign_variable(piece.register, shifted if whole else truncate(8 * piece.size, shifted), fresh=fresh)
 
 
 # --- loads and stores
@@ -226,6 +228,15 @@ class Side:
     address: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of the bytes: their alignment, their type, or offset and size of the fields."""
+
+    align: int = 1
+    type: Type | None = None
+    fields: tuple[tuple[int, int], ...] = ()
+
+
 def side_of(f: FunctionLowering, operand: Operand) -> Side:
     place = f.promotion.find(operand)
     if place is not None:
@@ -234,44 +245,53 @@ def side_of(f: FunctionLowering, operand: Operand) -> Side:
     return Side(operand, None, 0, f.emitter.keep(f.scalar(operand)))
 
 
-def copy_bytes(
-    f: FunctionLowering, target: Side, source: Side, size: int, fields: tuple[tuple[int, int], ...], align: int
-) -> None:
-    """A copy of constant size. All bytes are read before the first is written, so that overlap does no harm."""
-    chunks = _chunks(f, (target, source), size, fields, align)
+def copy_bytes(f: FunctionLowering, target: Side, source: Side, size: int, shape: Shape) -> None:
+    """A copy of constant size. In memory all bytes are read before the first is written, so that overlap does no
+    harm."""
+    chunks = _chunks(f, (target, source), size, shape)
     if chunks is None:
-        copy_loop(f, target.address, source.address, Const(size), _unit(f, (target, source), size, align))
-        return
-    values = [(start, width, _read(f, source, start, width)) for start, width in chunks]
-    if target.variable is not None and target.variable == source.variable:
-        values = [(start, width, f.emitter.copy(value)) for start, width, value in values]
-    for start, width, value in values:
+        copy_loop(f, target.address, source.address, Const(size), _unit(f, (target, source), size, shape.align))
+    elif target.variable is not None and target.variable != source.variable:
+        for start, width in chunks:
+            value = _read(f, source, start, width)
+            fresh = source.variable is None
+            write_pieces(f, target.variable, target.start + start, width, value, fresh=fresh)
+    else:
+        values = [(start, width, f.emitter.keep(_read(f, source, start, width))) for start, width in chunks]
         if target.variable is not None:
-            write_pieces(f, target.variable, target.start + start, width, value)
-        else:
-            f.emitter.emit(Store(offset(target.address, start), value, width))
+            values = [(start, width, f.emitter.copy(value)) for start, width, value in values]
+        for start, width, value in values:
+            _write(f, target, start, width, value)
+
+
+def _write(f: FunctionLowering, target: Side, start: int, width: int, value: Expr) -> None:
+    if target.variable is not None:
+        write_pieces(f, target.variable, target.start + start, width, value)
+    else:
+        f.emitter.emit(Store(offset(target.address, start), value, width))
 
 
 def _read(f: FunctionLowering, source: Side, start: int, width: int) -> Expr:
-    if source.variable is None:
-        register = f.emitter.temporary()
-        f.emitter.emit(Load(register, offset(source.address, start), width))
-        return Reg(register)
-    return read_pieces(f, source.variable, source.start + start, width)
+    if source.variable is not None:
+        return read_pieces(f, source.variable, source.start + start, width)
+    address = offset(source.address, start)
+    if isinstance(address, Address):
+        known = f.unit.constant_at(address, width)
+        if known is not None:
+            return known
+    register = f.emitter.temporary()
+    f.emitter.emit(Load(register, address, width))
+    return Reg(register)
 
 
 def fill_bytes(f: FunctionLowering, target: Side, value: Expr, size: int, align: int) -> None:
-    chunks = _chunks(f, (target,), size, (), align)
+    chunks = _chunks(f, (target,), size, Shape(align))
     if chunks is None:
         fill_loop(f, target.address, value, Const(size), _unit(f, (target,), size, align))
         return
     value = f.emitter.keep(value)
     for start, width in chunks:
-        pattern = repeated(value, width)
-        if target.variable is not None:
-            write_pieces(f, target.variable, target.start + start, width, pattern)
-        else:
-            f.emitter.emit(Store(offset(target.address, start), pattern, width))
+        _write(f, target, start, width, repeated(value, width))
 
 
 def repeated(value: Expr, width: int) -> Expr:
@@ -280,21 +300,23 @@ def repeated(value: Expr, width: int) -> Expr:
     return value if width == 1 else binary("mul", 8 * width, value, Const(pattern))
 
 
-def _chunks(
-    f: FunctionLowering, sides: tuple[Side, ...], size: int, fields: tuple[tuple[int, int], ...], align: int
-) -> list[tuple[int, int]] | None:
+def _chunks(f: FunctionLowering, sides: tuple[Side, ...], size: int, shape: Shape) -> list[tuple[int, int]] | None:
     """Which bytes are moved together: the pieces of a variable in registers, else the scalars of the type, else what
     the alignment allows. None if there are too many and a loop is needed."""
     pieces = _common_pieces(f, sides, size)
     if pieces is not None:
         return pieces
-    for side in sides:
-        chunks = _typed_chunks(f, side.operand, size)
+    kinds = [shape.type, *(pointed_type(f, side.operand) for side in sides)]
+    for kind in kinds:
+        chunks = None if kind is None else _typed_chunks(f, kind, size)
         if chunks is not None:
             return chunks if len(chunks) <= MOST_COPIES else None
-    if fields:
-        return [(start + at, width) for start, length in fields for at, width in _aligned(length, align, start)]
-    chunks = _aligned(size, align, 0)
+    if shape.fields:
+        parts = [
+            (start + at, width) for start, length in shape.fields for at, width in _aligned(length, shape.align, start)
+        ]
+        return parts if len(parts) <= MOST_COPIES else None
+    chunks = _aligned(size, shape.align, 0)
     return chunks if len(chunks) <= MOST_COPIES else None
 
 
@@ -316,10 +338,9 @@ def _covered(f: FunctionLowering, side: Side, size: int) -> list[Piece]:
     return f.promotion.covered(side.variable, side.start, size)
 
 
-def _typed_chunks(f: FunctionLowering, operand: Operand, size: int) -> list[tuple[int, int]] | None:
-    kind = pointed_type(f, operand)
+def _typed_chunks(f: FunctionLowering, kind: Type, size: int) -> list[tuple[int, int]] | None:
     try:
-        if kind is None or size > f.layout.size(kind) or size > 64 * MOST_COPIES:
+        if size > f.layout.size(kind) or size > 64 * MOST_COPIES:
             return None
         leaves = f.layout.leaves(kind)
     except SizeUnknown:
@@ -341,7 +362,8 @@ def pointed_type(f: FunctionLowering, operand: Operand) -> Type | None:
     """What a pointer points at, where the code tells."""
     value = operand.value
     if isinstance(value, syntax.Global):
-        return f.unit.variable_type(f.symbol, value.name)
+        kind = f.unit.variable_type(f.symbol, value.name)
+        return None if kind is None or _shows_padding(kind) else kind
     if not isinstance(value, Local):
         return None
     definition = f.definitions.get(value.name)
@@ -354,6 +376,11 @@ def pointed_type(f: FunctionLowering, operand: Operand) -> Type | None:
         if parameter.name == value.name:
             return parameter.by_value
     return None
+
+
+def _shows_padding(kind: Type) -> bool:
+    """Clang writes the padding of some initial values as arrays of bytes."""
+    return isinstance(kind, Struct) and any(isinstance(field, Array) and field.element == BYTE for field in kind.fields)
 
 
 def _element_type(f: FunctionLowering, pointer: syntax.ElementPointer) -> Type | None:

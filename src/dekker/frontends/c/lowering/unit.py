@@ -8,6 +8,7 @@ parameter `%self`, the address of an object of the running thread.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from dekker.errors import InputError, UnsupportedError
@@ -112,6 +113,7 @@ class Unit:
     objects: dict[str, Object] = field(default_factory=dict)
     symbols: dict[str, Linked] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
+    constants: dict[str, dict[int, int | None]] = field(default_factory=dict)
     thread_size: int = 0
     thread_align: int = 8
     thread_places: dict[str, int] = field(default_factory=dict)
@@ -167,6 +169,22 @@ class Unit:
         if initial is None or not isinstance(initial.value, Bytes):
             return None
         return initial.value.data[address.offset :].split(b"\0")[0].decode("utf-8", "replace")
+
+    def constant_at(self, address: Address, width: int) -> Const | None:
+        """The number at an address that nobody can write, as of `const` variables and the initial values of local
+        ones."""
+        linked = self.symbols.get(address.symbol)
+        if linked is None or not isinstance(linked.entity, Variable) or not linked.entity.constant:
+            return None
+        variable = linked.entity
+        if variable.initial is None or not 0 <= address.offset <= linked.module.layout.size(variable.type) - width:
+            return None
+        if address.symbol not in self.constants:
+            cells = initial_cells(variable.initial, linked.module.layout, lambda n: self.global_address(linked, n))
+            self.constants[address.symbol] = _image(cells)
+        image = self.constants[address.symbol]
+        data = [image.get(address.offset + index, 0) for index in range(width)]
+        return None if None in data else Const(int.from_bytes(bytes(byte or 0 for byte in data), "little"))
 
     # --- objects
 
@@ -256,6 +274,16 @@ class Unit:
         for step in function.body:
             for address in _addresses(step):
                 self.request(address)
+
+
+def _image(cells: Iterable[Cell]) -> dict[int, int | None]:
+    """Bytes by offset; those of addresses are not known."""
+    image: dict[int, int | None] = {}
+    for cell in cells:
+        for index in range(cell.size):
+            value = cell.value
+            image[cell.offset + index] = value >> 8 * index & 0xFF if isinstance(value, int) else None
+    return image
 
 
 def _forwarder(header: Header) -> list[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dekker.frontends.c.lowering.expressions import binary, negate, sign_extend, truncate
+from dekker.frontends.c.lowering.expressions import binary, sign_extend, truncate
 from dekker.frontends.c.lowering.memory import copy_any, fill_any
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.ir.arithmetic import mask
@@ -26,9 +26,8 @@ from dekker.ir.instructions import (
 
 
 def _allocate(call: ExternalCall, size: Expr, *, align: int = 16, zeroed: bool = False) -> Expr:
-    register = call.emitter.temporary()
-    call.emitter.emit(Allocate(register, size, align, zeroed=zeroed))
-    return Reg(register)
+    call.emitter.emit(Allocate(call.register, size, align, zeroed=zeroed))
+    return Reg(call.register)
 
 
 def _malloc(call: ExternalCall) -> Expr:
@@ -108,9 +107,8 @@ def _nondet(signed: bool, width: int | None = None) -> Handler:
         low, high = call.lowering.unit.nondet
         bits = width or call.width
         least, most = (-(1 << (bits - 1)), mask(bits - 1)) if signed else (0, mask(bits))
-        register = call.emitter.temporary()
-        call.emitter.emit(Choose(register, max(low, least), min(max(high, 0), most)))
-        return truncate(call.width, Reg(register)) if call.width < 64 else Reg(register)
+        call.emitter.emit(Choose(call.register, max(low, least), min(max(high, 0), most)))
+        return truncate(call.width, Reg(call.register)) if call.width < 64 else Reg(call.register)
 
     return lower
 
@@ -202,7 +200,10 @@ def _ends(handler: Handler, *, overrides: bool = False) -> External:
 
 
 _SIGNED = "char short int long longlong int8 int16 int32 int64 ptrdiff_t".split()
-_UNSIGNED = "uchar ushort uint ulong ulonglong unsigned unsigned_int unsigned_char size_t uint8 uint16 uint32 uint64 u32".split()
+_UNSIGNED = (
+    "uchar ushort uint ulong ulonglong unsigned unsigned_int unsigned_char size_t uint8 uint16 uint32 uint64 "
+    "u32".split()
+)
 _BITS = dict(
     zip("char short int int8 int16 int32 uchar ushort uint uint8 uint16 uint32".split(), (8, 16, 32) * 4, strict=True)
 )
@@ -238,5 +239,3 @@ BASIC: Mapping[str, External] = {
     **dict.fromkeys(("abs", "labs", "llabs"), External(_absolute)),
     **dict.fromkeys(("atexit", "__cxa_atexit", "__cxa_thread_atexit"), External(_nothing)),
 }
-
-__all__ = ["BASIC", "negate"]

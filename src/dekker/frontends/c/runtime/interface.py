@@ -21,13 +21,14 @@ from dekker.ir.instructions import Spawn
 
 @dataclass(frozen=True, slots=True)
 class ExternalCall:
-    """One call. `lowering` is the function around it."""
+    """One call. `lowering` is the function around it. `register` is free for the value of the call."""
 
     name: str
     lowering: FunctionLowering
     arguments: tuple[Parts, ...]
     types: tuple[Type, ...]
     result: Type
+    register: str
 
     @property
     def emitter(self) -> Emitter:
