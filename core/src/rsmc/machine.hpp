@@ -256,7 +256,9 @@ class Machine {
     return write != no_event && events_[write].state == EventState::committed;
   }
 
-  static bool is_synchronisation(const Event<W>& e) { return e.address >= synchronisation_start; }
+  bool is_synchronisation(const Event<W>& e) const {
+    return e.address >= synchronisation_start && e.address < start_address(static_cast<std::int32_t>(threads_.size()));
+  }
 
   Place place_of(const Event<W>& e) const { return {e.thread, e.block, e.pc}; }
 
