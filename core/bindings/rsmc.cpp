@@ -1,6 +1,7 @@
 // The explorer as Python sees it: one function over flat numbers.
 #include "rsmc.hpp"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -24,8 +25,8 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // operation destination success address value expected size update flags target read_class write_class failed_class
-// low high
-constexpr std::size_t instruction_fields = 15;
+// low high first_argument n_arguments
+constexpr std::size_t instruction_fields = 17;
 enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4 };
 enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
 
@@ -50,21 +51,37 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.failed_class = small(n[12]);
   i.low = n[13];
   i.high = n[14];
+  i.first_argument = small(n[15]);
+  i.n_arguments = small(n[16]);
   return i;
 }
 
-// code, number of registers, initial registers as pairs of number and value
-using ThreadArgument = std::tuple<Numbers, std::int32_t, std::vector<std::pair<std::int32_t, Value>>>;
+// code, number of registers, initial registers as pairs of number and value, parameters
+using BlockArgument =
+    std::tuple<Numbers, std::int32_t, std::vector<std::pair<std::int32_t, Value>>, std::vector<std::int32_t>>;
 
-Thread read_thread(const ThreadArgument& argument) {
-  const auto& [code, n_registers, initial] = argument;
-  if (code.size() % instruction_fields != 0) throw std::invalid_argument("the code of a thread has a broken instruction");
-  Thread thread;
-  thread.n_registers = n_registers;
-  thread.initial_registers = initial;
+Block read_block(const BlockArgument& argument) {
+  const auto& [code, n_registers, initial, parameters] = argument;
+  if (code.size() % instruction_fields != 0) throw std::invalid_argument("the code of a block has a broken instruction");
+  Block block;
+  block.n_registers = n_registers;
+  block.initial_registers = initial;
+  block.parameters = parameters;
   for (std::size_t i = 0; i < code.size(); i += instruction_fields)
-    thread.code.push_back(read_instruction(std::span(code).subspan(i, instruction_fields)));
-  return thread;
+    block.code.push_back(read_instruction(std::span(code).subspan(i, instruction_fields)));
+  return block;
+}
+
+// blocks, expressions that are arguments, block numbers by address, classes of the accesses and the fence that synchronise
+using FunctionsArgument = std::tuple<std::vector<BlockArgument>, std::vector<std::int32_t>,
+                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 3>>;
+
+void read_functions(Program& program, const FunctionsArgument& argument) {
+  const auto& [blocks, arguments, addresses, classes] = argument;
+  for (const auto& block : blocks) program.functions.push_back(read_block(block));
+  program.arguments = arguments;
+  for (const auto& [address, block] : addresses) program.function_at[address] = block;
+  program.synchronisation = {classes[0], classes[1], classes[2]};
 }
 
 // code operation width operand, repeated
@@ -93,13 +110,14 @@ EventClass read_class(const ClassArgument& argument) {
 
 using ObservableArgument = std::tuple<std::int32_t, std::int32_t, Address, std::int64_t>;
 
-Program read_program(const std::vector<ThreadArgument>& threads, const std::vector<ExpressionArgument>& expressions,
+Program read_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
                      const std::vector<ClassArgument>& classes, std::int32_t initial_class,
                      const std::vector<std::pair<Address, std::int64_t>>& initial_bytes,
                      const std::vector<std::pair<Address, Address>>& objects,
-                     const std::vector<ObservableArgument>& observed) {
+                     const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions) {
   Program program;
-  for (const auto& thread : threads) program.threads.push_back(read_thread(thread));
+  read_functions(program, functions);
+  for (const auto& thread : threads) program.threads.push_back(read_block(thread));
   for (const auto& expression : expressions) program.expressions.push_back(read_expression(expression));
   for (const auto& item : classes) program.classes.push_back(read_class(item));
   program.initial_class = initial_class;
@@ -137,10 +155,25 @@ const char* stop_name(Stop stop) {
   return "";
 }
 
+const char* violation_name(ViolationKind kind) {
+  switch (kind) {
+    case ViolationKind::assertion: return "assertion";
+    case ViolationKind::memory: return "memory";
+    case ViolationKind::call: return "call";
+    case ViolationKind::join: return "join";
+    case ViolationKind::release: return "release";
+    case ViolationKind::allocation: return "allocation";
+  }
+  return "";
+}
+
+nb::tuple place_tuple(const Place& place) { return nb::make_tuple(place.thread, place.block, place.pc); }
+
 nb::list trace_list(const Trace& trace) {
   nb::list result;
   for (const TraceEvent& e : trace)
-    result.append(nb::make_tuple(e.thread, e.pc, static_cast<int>(e.kind), e.address, e.size, e.value, e.link));
+    result.append(nb::make_tuple(e.place.thread, e.place.block, e.place.pc, static_cast<int>(e.kind), e.address, e.size,
+                                 e.value, e.link));
   return result;
 }
 
@@ -154,11 +187,10 @@ nb::dict outcome_dict(const Outcome& outcome) {
   result["flags"] = nb::cast(outcome.flags);
   nb::list violations;
   for (const auto& [v, example] : outcome.violations)
-    violations.append(nb::make_tuple(v.kind == ViolationKind::assertion ? "assertion" : "memory", v.thread, v.pc, v.address,
-                                     trace_list(example)));
+    violations.append(nb::make_tuple(violation_name(v.kind), place_tuple(v.place), v.address, trace_list(example)));
   result["violations"] = violations;
   result["stopped_by"] = stop_name(outcome.stop);
-  if (outcome.stuck_at.thread != none) result["stuck_at"] = nb::make_tuple(outcome.stuck_at.thread, outcome.stuck_at.pc);
+  if (outcome.stuck_at.thread != none) result["stuck_at"] = place_tuple(outcome.stuck_at);
   return result;
 }
 
@@ -173,15 +205,16 @@ bool keep_going(const nb::object& callback, const Statistics& statistics) {
   return true;
 }
 
-nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::vector<ExpressionArgument>& expressions,
+nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
                          const std::vector<ClassArgument>& classes, std::int32_t initial_class,
                          const std::vector<std::pair<Address, std::int64_t>>& initial_bytes,
                          const std::vector<std::pair<Address, Address>>& objects,
-                         const std::vector<ObservableArgument>& observed, const ModelProgram& model,
+                         const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
+                         const ModelProgram& model,
                          const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t> order,
                          std::tuple<std::int32_t, std::uint64_t, double, std::uint64_t, bool> limits,
                          const nb::object& progress) {
-  const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed);
+  const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
@@ -191,9 +224,9 @@ nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::
     const nb::gil_scoped_release release;
     outcome = explore(program, model, check_names, commit_order, bounds,
                       [&](const Statistics& statistics) { return keep_going(progress, statistics); });
-  } catch (const MixedSizes& place) {
+  } catch (const MixedSizes& mixed) {
     nb::dict result;
-    result["mixed_sizes"] = nb::make_tuple(place.thread, place.pc);
+    result["mixed_sizes"] = place_tuple(mixed.place);
     return result;
   }
   return outcome_dict(outcome);
@@ -203,7 +236,7 @@ nb::dict explore_program(const std::vector<ThreadArgument>& threads, const std::
 
 void bind_explorer(nb::module_& module) {
   module.def("explore", explore_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
-             "objects"_a, "observed"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
+             "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
              "progress"_a.none());
 }
 

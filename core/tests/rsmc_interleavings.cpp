@@ -1,4 +1,5 @@
 // Threads of a program step by step over one memory.
+#include <stdexcept>
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -119,6 +120,12 @@ class Interleavings {
       case Operation::assume:
         if (value(worker, i.value) == 0) worker.status = Status::blocked;
         break;
+      case Operation::call:
+      case Operation::give_back:
+      case Operation::spawn:
+      case Operation::join:
+      case Operation::allocate:
+      case Operation::release: throw std::logic_error("not for programs with calls and threads");
       case Operation::await:
         if (value(worker, i.value) == 0) {
           worker.status = Status::waiting;

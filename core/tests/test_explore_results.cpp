@@ -25,7 +25,7 @@ constexpr Limits with_examples{.wants_examples = true};
 bool is_consistent(const Trace& trace) {
   for (std::size_t i = 0; i < trace.size(); ++i) {
     const TraceEvent& e = trace[i];
-    if (i > 0 && trace[i - 1].thread > e.thread) return false;
+    if (i > 0 && trace[i - 1].place.thread > e.place.thread) return false;
     if (e.kind == EventKind::read && e.link == none && e.value != 0) return false;
     if (e.kind == EventKind::read && e.link != none) {
       const TraceEvent& source = trace[static_cast<std::size_t>(e.link)];
@@ -55,13 +55,13 @@ Value last_write(const Trace& trace, Address address) {
 std::optional<Value> last_read(const Trace& trace, std::int32_t thread) {
   std::optional<Value> value;
   for (const TraceEvent& e : trace)
-    if (e.kind == EventKind::read && e.thread == thread) value = e.value;
+    if (e.kind == EventKind::read && e.place.thread == thread) value = e.value;
   return value;
 }
 
 const Violation* find(const Outcome& outcome, ViolationKind kind, std::int32_t thread) {
   for (const auto& [violation, trace] : outcome.violations)
-    if (violation.kind == kind && violation.thread == thread) return &violation;
+    if (violation.kind == kind && violation.place.thread == thread) return &violation;
   return nullptr;
 }
 
@@ -70,7 +70,7 @@ std::optional<std::pair<std::int32_t, std::int32_t>> mixed_sizes(const Threads& 
   try {
     explored(threads, model);
   } catch (const MixedSizes& found) {
-    return std::pair(found.thread, found.pc);
+    return std::pair(found.place.thread, found.place.pc);
   }
   return std::nullopt;
 }
@@ -113,7 +113,7 @@ TEST(the_events_of_an_example) {
     const Trace& trace = found.example;
     CHECK(trace.size() == 6);
     const auto is = [&](std::size_t i, std::int32_t thread, std::int32_t pc, EventKind kind, Address address) {
-      return trace[i].thread == thread && trace[i].pc == pc && trace[i].kind == kind && trace[i].address == address;
+      return trace[i].place.thread == thread && trace[i].place.pc == pc && trace[i].kind == kind && trace[i].address == address;
     };
     CHECK(is(0, 0, 0, EventKind::write, x));
     CHECK(is(1, 0, 1, EventKind::fence, 0));
@@ -147,7 +147,7 @@ TEST(a_failed_assertion_is_reported_with_its_trace) {
     CHECK(outcome.statistics.failed == 1);
     CHECK(outcome.violations.size() == 1);
     const auto& [violation, trace] = outcome.violations.front();
-    CHECK((violation == Violation{ViolationKind::assertion, 1, 3, 0}));
+    CHECK((violation == Violation{ViolationKind::assertion, {1, 1, 3}, 0}));
     CHECK(is_consistent(trace));
     CHECK(trace.size() == 4);
     CHECK(trace[2].value == 1);
@@ -189,7 +189,7 @@ TEST(accesses_outside_objects) {
     CHECK(find(outcome, ViolationKind::memory, 2) != nullptr && find(outcome, ViolationKind::memory, 2)->address == nowhere);
     const auto is_wild = [&](Address address) {
       return std::ranges::any_of(outcome.violations, [&](const auto& entry) {
-        return entry.first == Violation{ViolationKind::memory, 0, 1, address} && is_consistent(entry.second);
+        return entry.first == Violation{ViolationKind::memory, {0, 0, 1}, address} && is_consistent(entry.second);
       });
     };
     CHECK(is_wild(0));

@@ -54,13 +54,14 @@ class ModelProgram:
     ) -> None: ...
 
 def explore(
-    threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]]]],
+    threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]], Sequence[int]]],
     expressions: Sequence[Sequence[int]],
     classes: Sequence[tuple[Sequence[int], int, int]],
     initial_class: int,
     initial_bytes: Sequence[tuple[int, int]],
     objects: Sequence[tuple[int, int]],
     observed: Sequence[tuple[int, int, int, int]],
+    functions: tuple[Any, ...],
     model: ModelProgram,
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, int],

@@ -59,21 +59,34 @@ def _model_arguments(program: RelationalProgram) -> ModelArguments:
     )
 
 
+Block = tuple[list[int], int, list[tuple[int, int]], list[int]]
+"""Code, number of registers, initial registers, parameters."""
+
+Place = tuple[int, int, int]
+"""Thread, block and position in the block."""
+
+
 @dataclass(frozen=True)
 class NativeProgram:
-    """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it."""
+    """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it. Blocks, the code of threads
+    and then of functions, are numbered. `synchronisation` holds the event classes of the writes and reads with which
+    threads are spawned and joined, and of the fences at these."""
 
-    threads: list[tuple[list[int], int, list[tuple[int, int]]]]
+    threads: list[Block]
     expressions: list[list[int]]
     classes: list[tuple[list[int], int, int]]
     initial_class: int
     initial_bytes: list[tuple[int, int]]
     objects: list[tuple[int, int]]
     observed: list[tuple[int, int, int, int]]
+    functions: list[Block]
+    arguments: list[int]
+    function_addresses: list[tuple[int, int]]
+    synchronisation: tuple[int, int, int]
 
 
-RawTrace = list[tuple[int, int, int, int, int, int, int]]
-"""Events with the fields of `execution.TraceEvent`; kinds are the positions in `TRACE_KINDS`."""
+RawTrace = list[tuple[int, int, int, int, int, int, int, int]]
+"""Thread, block, position, kind, address, size, value, link; kinds are the positions in `TRACE_KINDS`."""
 
 TRACE_KINDS = "RWFC"
 
@@ -81,17 +94,17 @@ TRACE_KINDS = "RWFC"
 @dataclass(frozen=True)
 class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
-    `violations` are kind, thread, position, address and an example; `stuck_at` is thread and position of the first
-    event for which the model allowed no parameter; `mixed_sizes` is thread and position of an access that overlaps
-    another of different size, in which case there is nothing else."""
+    `violations` are kind, place, address and an example; `stuck_at` is the place of the first event for which the
+    model allowed no parameter; `mixed_sizes` is the place of an access that overlaps another of different size, in
+    which case there is nothing else."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
     flags: dict[str, int]
-    violations: list[tuple[str, int, int, int, RawTrace]]
+    violations: list[tuple[str, Place, int, RawTrace]]
     stopped_by: str
-    stuck_at: tuple[int, int] | None = None
-    mixed_sizes: tuple[int, int] | None = None
+    stuck_at: Place | None = None
+    mixed_sizes: Place | None = None
 
 
 @lru_cache(maxsize=64)
@@ -118,6 +131,7 @@ def explore(
         program.initial_bytes,
         program.objects,
         program.observed,
+        (program.functions, program.arguments, program.function_addresses, program.synchronisation),
         _model_program(model),
         [check.name for check in model.checks],
         order,

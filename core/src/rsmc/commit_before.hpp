@@ -26,6 +26,7 @@ class CommitBefore {
 
   bool is_enabled(const ThreadState<W>& thread, Event<W>& e) {
     if (e.kind == EventKind::choice) return order_.in_order || is_decidable(e);
+    if (e.role == Role::synchronised && !machine_.is_released(e)) return false;
     if (order_.in_order) return machine_.resolve_address(e);
     if (!sources_decided(e) || !machine_.resolve_address(e)) return false;
     for (EventId id : thread.events) {

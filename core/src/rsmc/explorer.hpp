@@ -147,7 +147,7 @@ class Explorer {
 
   void explore_choice(EventId id) {
     const Mark before = run_.mark();
-    const Instruction& instruction = program_.threads[at(event(id).thread)].code[at(event(id).pc)];
+    const Instruction& instruction = program_.block(event(id).block).code[at(event(id).pc)];
     std::int64_t low = instruction.low, high = instruction.high;
     const EventId conditional = run_.conditional_of(id);
     if (conditional != no_event) {
@@ -169,7 +169,7 @@ class Explorer {
 
   void note_stuck(EventId id) {
     ++outcome_.statistics.stuck;
-    if (outcome_.stuck_at.thread == none) outcome_.stuck_at = {event(id).thread, event(id).pc};
+    if (outcome_.stuck_at.thread == none) outcome_.stuck_at = run_.machine().place_of(event(id));
   }
 
   // ---- DetectRace -------------------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ class Explorer {
   bool is_deadlock() const {
     return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
       if (thread.status != ThreadStatus::waiting) return true;
-      const std::int32_t target = program_.threads[number_of(thread)].code[at(thread.pc)].target;
+      const std::int32_t target = program_.block(thread.block).code[at(thread.pc)].target;
       for (std::size_t i = thread.events.size(); i-- > 0;) {
         const Event<W>& e = event(thread.events[i]);
         if (e.pc < target || e.pc > thread.pc) break;
@@ -385,27 +385,21 @@ class Explorer {
     });
   }
 
-  std::size_t number_of(const ThreadState<W>& thread) const {
-    return static_cast<std::size_t>(&thread - run_.machine().threads().data());
-  }
-
   bool reads_last_write(const Event<W>& read) const {
     const std::vector<EventId>& order = run_.location(run_.find_location(read.address)).order;
     return read.read_from == (order.empty() ? no_event : order.back());
   }
 
   void note_violations() {
-    for (std::size_t t = 0; t < run_.machine().threads().size(); ++t) {
-      const ThreadState<W>& thread = run_.machine().threads()[t];
+    for (const ThreadState<W>& thread : run_.machine().threads())
       if (thread.status == ThreadStatus::failed)
-        note_violation({ViolationKind::assertion, static_cast<std::int32_t>(t), thread.pc, 0});
-    }
+        note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
     for (const Location<W>& location : run_.locations()) {
       if (!location.is_outside) continue;
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
-        if (is_access && e.address == location.address) note_violation({ViolationKind::memory, e.thread, e.pc, e.address});
+        if (is_access && e.address == location.address) note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
       }
     }
   }
@@ -468,7 +462,7 @@ class Explorer {
 
   TraceEvent trace_event(EventId id) const {
     const Event<W>& e = event(id);
-    TraceEvent result{e.thread, e.pc, e.kind, e.address, e.size, e.value, none};
+    TraceEvent result{run_.machine().place_of(e), e.kind, e.address, e.size, e.value, none};
     if (e.kind == EventKind::write)
       result.link = static_cast<std::int32_t>(run_.location(run_.find_location(e.address)).position_of(id));
     return result;
@@ -499,11 +493,13 @@ class Explorer {
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
   Activation* active(Key key) const {
+    if (at(key.thread) >= active_.size()) return nullptr;
     const std::vector<Activation*>& of_thread = active_[at(key.thread)];
     return at(key.index) < of_thread.size() ? of_thread[at(key.index)] : nullptr;
   }
 
   void set_active(Key key, Activation* activation) {
+    if (at(key.thread) >= active_.size()) active_.resize(at(key.thread) + 1);
     std::vector<Activation*>& of_thread = active_[at(key.thread)];
     if (at(key.index) >= of_thread.size()) of_thread.resize(at(key.index) + 1, nullptr);
     of_thread[at(key.index)] = activation;

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -32,7 +35,7 @@ enum class EventState : std::uint8_t {
   absent,  // the write of a compare-exchange or store-conditional that fails
 };
 
-enum class Role : std::uint8_t { plain, linked_load, conditional_store, update_read, update_write };
+enum class Role : std::uint8_t { plain, linked_load, conditional_store, update_read, update_write, synchronised };
 
 // The events that a value was computed from. Those in `picked` only chose between alternatives. While a choice is open,
 // `deferred` says where the sources of the alternatives are.
@@ -49,6 +52,7 @@ template <std::size_t W>
 struct Event {
   std::int32_t thread = 0;
   std::int32_t index = 0;  // in its thread
+  std::int32_t block = 0;
   std::int32_t pc = 0;
   EventKind kind = EventKind::read;
   Role role = Role::plain;
@@ -58,6 +62,7 @@ struct Event {
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
+  std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
   NodeId address_node = 0;
   NodeId value_node = 0;  // writes
   NodeId expected_node = 0;
@@ -79,7 +84,7 @@ struct Event {
   FixedBits<W> readers;  // writes: matrix indices of the reads that took this value
 };
 
-enum class ThreadStatus : std::uint8_t { running, finished, blocked, waiting, cut, failed };
+enum class ThreadStatus : std::uint8_t { unborn, running, finished, blocked, waiting, cut, failed };
 
 template <std::size_t W>
 struct RegisterContent {
@@ -87,15 +92,46 @@ struct RegisterContent {
   Sources<W> sources;
 };
 
+// A call that is not finished: where to go on.
+struct Caller {
+  std::int32_t block;
+  std::int32_t pc;
+  std::uint32_t base;
+  std::int32_t destination;
+};
+
+// How often a backward jump was followed in a call.
+struct Rounds {
+  std::size_t depth;
+  std::int32_t pc;
+  std::int32_t count;
+};
+
 template <std::size_t W>
 struct ThreadState {
+  std::int32_t number = 0;
+  ThreadStatus status = ThreadStatus::unborn;
+  std::int32_t block = 0;
   std::int32_t pc = 0;
-  ThreadStatus status = ThreadStatus::running;
+  std::uint32_t base = 0;  // where the registers of the current call begin
+  std::vector<Caller> callers;
   std::vector<RegisterContent<W>> registers;
   std::vector<EventId> events;
-  std::vector<std::pair<std::int32_t, std::int32_t>> rounds;  // of backward jumps, by pc
+  std::vector<Rounds> rounds;
   Sources<W> control;
   EventId linked = no_event;
+  EventId started_by = no_event;  // spawned threads: the write that lets them begin
+  EventId begin = no_event;       // and the read that waits for it
+  EventId end = no_event;         // the write that lets others join
+  std::int32_t n_spawned = 0;
+  Address allocated = 0;  // bytes
+  ViolationKind failure = ViolationKind::assertion;
+  Address failure_address = 0;
+};
+
+struct AllocatedObject {
+  Address start;
+  Address size;
 };
 
 // Two deferred parts, or (if `condition` is set) the alternatives of an open choice.
@@ -121,15 +157,15 @@ class Machine {
   Machine(const Program& program, const CommitOrder& order, const Limits& limits)
       : program_(program), order_(order), limits_(limits) {
     nodes_.push_back({Node::Kind::constant});
-    for (const Thread& code : program.threads) threads_.push_back(start(code));
-    for (std::size_t t = 0; t < threads_.size(); ++t) advance(static_cast<std::int32_t>(t));
+    for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
+    for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
   }
 
   struct Mark {
-    std::size_t nodes, events, saved, deferred;
+    std::size_t nodes, events, saved, deferred, objects;
   };
 
-  Mark mark() const { return {nodes_.size(), events_.size(), saved_.size(), deferred_.size()}; }
+  Mark mark() const { return {nodes_.size(), events_.size(), saved_.size(), deferred_.size(), objects_.size()}; }
 
   void undo(const Mark& mark) {
     while (saved_.size() > mark.saved) {
@@ -140,6 +176,7 @@ class Machine {
     nodes_.resize(mark.nodes);
     events_.resize(mark.events);
     deferred_.resize(mark.deferred);
+    objects_.resize(mark.objects);
   }
 
   // A read that failed never has a value.
@@ -181,7 +218,8 @@ class Machine {
   Event<W>& event(EventId id) { return events_[id]; }
   const Event<W>& event(EventId id) const { return events_[id]; }
   std::size_t n_events() const { return events_.size(); }
-  const std::vector<ThreadState<W>>& threads() const { return threads_; }
+  const std::deque<ThreadState<W>>& threads() const { return threads_; }
+  const std::vector<AllocatedObject>& objects() const { return objects_; }
   const EventClass& class_of(const Event<W>& e) const { return program_.classes[static_cast<std::size_t>(e.event_class)]; }
 
   // Fences and settled writes found since the last call, to be taken by the explorer in this order.
@@ -211,6 +249,19 @@ class Machine {
     return value(content.node).value_or(0);
   }
 
+  // Reads that begin or join a thread: has it been spawned, or has it ended?
+  bool is_released(const Event<W>& e) const {
+    const ThreadState<W>& other = threads_[at(e.waits_for)];
+    const EventId write = other.begin != no_event && &events_[other.begin] == &e ? other.started_by : other.end;
+    return write != no_event && events_[write].state == EventState::committed;
+  }
+
+  bool is_synchronisation(const Event<W>& e) const {
+    return e.address >= synchronisation_start && e.address < start_address(static_cast<std::int32_t>(threads_.size()));
+  }
+
+  Place place_of(const Event<W>& e) const { return {e.thread, e.block, e.pc}; }
+
   bool resolve_address(Event<W>& e) {
     const std::optional<Value> found = value(e.address_node);
     if (found) e.address = *found;
@@ -225,12 +276,25 @@ class Machine {
   }
 
  private:
-  ThreadState<W> start(const Thread& code) {
+  ThreadState<W> start(std::int32_t block) {
     ThreadState<W> state;
-    state.registers.resize(static_cast<std::size_t>(code.n_registers));
-    for (const auto& [number, initial] : code.initial_registers)
-      state.registers[static_cast<std::size_t>(number)].node = constant(initial);
+    state.number = block;
+    state.status = ThreadStatus::running;
+    state.block = block;
+    enter_block(state);
     return state;
+  }
+
+  // Makes room for the registers of the block; those not mentioned are 0.
+  void enter_block(ThreadState<W>& state) {
+    const Block& block = program_.block(state.block);
+    state.registers.resize(state.base + static_cast<std::size_t>(block.n_registers));
+    std::fill(state.registers.begin() + state.base, state.registers.end(), RegisterContent<W>{});
+    for (const auto& [number, initial] : block.initial_registers) in_register(state, number).node = constant(initial);
+  }
+
+  static RegisterContent<W>& in_register(ThreadState<W>& state, std::int32_t number) {
+    return state.registers[state.base + at(number)];
   }
 
   void save(std::int32_t thread) {
@@ -244,6 +308,7 @@ class Machine {
   }
 
   bool can_continue(const ThreadState<W>& state) const {
+    if (state.begin != no_event && events_[state.begin].state != EventState::committed) return false;
     if (order_.in_order && !state.events.empty()) {
       for (auto it = state.events.rbegin(); it != state.events.rend() && it - state.events.rbegin() < 3; ++it)
         if (events_[*it].state == EventState::pending) return false;
@@ -256,42 +321,46 @@ class Machine {
       case Operation::assume:
       case Operation::await:
       case Operation::check:
+      case Operation::join:
+      case Operation::allocate:
+      case Operation::release:
         return known(state, instruction.value);
+      case Operation::call:
+      case Operation::spawn:
+        return instruction.target != none || known(state, instruction.value);
       default:
         return true;
     }
   }
 
-  const std::vector<Instruction>& code_of(const ThreadState<W>& state) const {
-    return program_.threads[static_cast<std::size_t>(&state - threads_.data())].code;
-  }
+  const std::vector<Instruction>& code_of(const ThreadState<W>& state) const { return program_.block(state.block).code; }
 
   // Known for commit-before: every source is decided, even if the value does not depend on it.
   bool known(const ThreadState<W>& state, std::int32_t expression) const {
     bool all = true;
     for (const ExpressionStep& step : program_.expressions[static_cast<std::size_t>(expression)])
       if (step.code == ExpressionCode::register_value) {
-        all = all && are_decided(state.registers[step.operand].sources);
+        all = all && are_decided(state.registers[state.base + step.operand].sources);
       }
     return all;
   }
 
   void step(std::int32_t thread, ThreadState<W>& state) {
-    const std::vector<Instruction>& code = program_.threads[static_cast<std::size_t>(thread)].code;
+    const std::vector<Instruction>& code = code_of(state);
     if (static_cast<std::size_t>(state.pc) >= code.size()) {
-      state.status = ThreadStatus::finished;
+      give_back(thread, state, {});
       return;
     }
     const std::int32_t pc = state.pc++;
     const Instruction& instruction = code[static_cast<std::size_t>(pc)];
     switch (instruction.operation) {
-      case Operation::assign: state.registers[at(instruction.destination)] = evaluate(state, instruction.value); break;
+      case Operation::assign: in_register(state, instruction.destination) = evaluate(state, instruction.value); break;
       case Operation::load: fetch_load(thread, state, pc, instruction); break;
       case Operation::store: fetch_store(thread, state, pc, instruction); break;
       case Operation::store_conditional: fetch_conditional(thread, state, pc, instruction); break;
       case Operation::read_modify_write:
       case Operation::compare_exchange: fetch_update(thread, state, pc, instruction); break;
-      case Operation::fence: fetch_fence(thread, state, pc, instruction); break;
+      case Operation::fence: fetch_fence(thread, state, pc, instruction.read_class); break;
       case Operation::jump: jump(state, pc, instruction.target); break;
       case Operation::branch: branch(state, pc, instruction); break;
       case Operation::assume:
@@ -306,15 +375,206 @@ class Machine {
         }
         break;
       case Operation::check:
-        if (!truth(state, instruction.value)) {
-          state.status = ThreadStatus::failed;
-          state.pc = pc;
-        }
+        if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
         break;
       case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
-      case Operation::exit: state.status = ThreadStatus::finished; break;
+      case Operation::exit:
+        state.callers.clear();
+        give_back(thread, state, {});
+        break;
+      case Operation::call: call(state, pc, instruction); break;
+      case Operation::give_back:
+        give_back(thread, state, instruction.value == none ? RegisterContent<W>{} : evaluate(state, instruction.value));
+        break;
+      case Operation::spawn: spawn(thread, state, pc, instruction); break;
+      case Operation::join: join(thread, state, pc, instruction); break;
+      case Operation::allocate: allocate(state, pc, instruction); break;
+      case Operation::release: release(state, pc, instruction); break;
     }
   }
+
+  static void fail(ThreadState<W>& state, std::int32_t pc, ViolationKind kind, Address address) {
+    state.status = ThreadStatus::failed;
+    state.pc = pc;
+    state.failure = kind;
+    state.failure_address = address;
+  }
+
+  // ---- Calls ------------------------------------------------------------------------------------------------------
+
+  // `none` if the value is no function.
+  std::int32_t called_block(const ThreadState<W>& state, const Instruction& instruction) {
+    if (instruction.target != none) return instruction.target;
+    const auto found = program_.function_at.find(*value(evaluate(state, instruction.value).node));
+    return found == program_.function_at.end() ? none : found->second;
+  }
+
+  std::vector<RegisterContent<W>> arguments(const ThreadState<W>& state, const Instruction& instruction) {
+    std::vector<RegisterContent<W>> found;
+    for (std::int32_t i = 0; i < instruction.n_arguments; ++i)
+      found.push_back(evaluate(state, program_.arguments[at(instruction.first_argument + i)]));
+    return found;
+  }
+
+  void call(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const std::int32_t block = called_block(state, instruction);
+    if (block == none || state.callers.size() >= deepest_call) {
+      fail(state, pc, ViolationKind::call, block == none ? *value(evaluate(state, instruction.value).node) : 0);
+      return;
+    }
+    const std::vector<RegisterContent<W>> given = arguments(state, instruction);
+    state.callers.push_back({state.block, state.pc, state.base, instruction.destination});
+    state.base = static_cast<std::uint32_t>(state.registers.size());
+    state.block = block;
+    state.pc = 0;
+    enter_block(state);
+    pass_arguments(state, given);
+  }
+
+  // Those that the block does not expect are dropped.
+  void pass_arguments(ThreadState<W>& state, const std::vector<RegisterContent<W>>& given) {
+    const std::vector<std::int32_t>& parameters = program_.block(state.block).parameters;
+    for (std::size_t i = 0; i < std::min(parameters.size(), given.size()); ++i) in_register(state, parameters[i]) = given[i];
+  }
+
+  void give_back(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
+    if (state.callers.empty()) {
+      end_thread(thread, state, result);
+      return;
+    }
+    std::erase_if(state.rounds, [&](const Rounds& r) { return r.depth == state.callers.size(); });
+    const Caller caller = state.callers.back();
+    state.callers.pop_back();
+    state.registers.resize(state.base);
+    state.block = caller.block;
+    state.pc = caller.pc;
+    state.base = caller.base;
+    if (caller.destination != none) in_register(state, caller.destination) = result;
+  }
+
+  // ---- Threads ----------------------------------------------------------------------------------------------------
+
+  static constexpr Address synchronisation_start = Address{1} << 48;
+  static Address start_address(std::int32_t thread) { return synchronisation_start + 16 * static_cast<Address>(thread); }
+  static Address end_address(std::int32_t thread) { return start_address(thread) + 8; }
+
+  void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const std::int32_t block = called_block(state, instruction);
+    if (block == none) {
+      fail(state, pc, ViolationKind::call, *value(evaluate(state, instruction.value).node));
+      return;
+    }
+    const std::vector<RegisterContent<W>> given = arguments(state, instruction);
+    const std::int32_t child = spawned_thread(thread, state.n_spawned++);
+    synchronisation_fence(thread, state, pc);
+    const EventId write = synchronisation_write(thread, state, pc, start_address(child), constant(1), {});
+    if (instruction.destination != none)
+      in_register(state, instruction.destination) = {constant(static_cast<Value>(child) + 1), {}};
+    begin_thread(child, block, given, write);
+  }
+
+  // The same number in every run.
+  std::int32_t spawned_thread(std::int32_t parent, std::int32_t nth) {
+    const auto [entry, is_new] = spawned_.try_emplace({parent, nth}, static_cast<std::int32_t>(threads_.size()));
+    if (is_new) {
+      threads_.emplace_back();
+      threads_.back().number = entry->second;
+    }
+    return entry->second;
+  }
+
+  void begin_thread(std::int32_t child, std::int32_t block, std::vector<RegisterContent<W>> given, EventId started_by) {
+    save(child);
+    ThreadState<W>& state = threads_[at(child)];
+    state.status = ThreadStatus::running;
+    state.block = block;
+    enter_block(state);
+    // Dependencies do not reach from one thread into another; when it begins, all these values are known.
+    for (RegisterContent<W>& argument : given) argument.sources = {};
+    pass_arguments(state, given);
+    state.started_by = started_by;
+    state.begin = synchronisation_read(child, state, 0, start_address(child), child);
+    synchronisation_fence(child, state, 0);
+  }
+
+  void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
+    state.status = ThreadStatus::finished;
+    if (state.begin == no_event) return;
+    synchronisation_fence(thread, state, state.pc);
+    state.end = synchronisation_write(thread, state, state.pc, end_address(thread), result.node, result.sources);
+  }
+
+  void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value handle = *value(evaluate(state, instruction.value).node);
+    const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
+                           threads_[handle - 1].status != ThreadStatus::unborn;
+    if (!is_thread) {
+      fail(state, pc, ViolationKind::join, handle);
+      return;
+    }
+    const auto other = static_cast<std::int32_t>(handle - 1);
+    const EventId id = synchronisation_read(thread, state, pc, end_address(other), other);
+    synchronisation_fence(thread, state, pc);
+    if (instruction.destination != none) in_register(state, instruction.destination) = loaded(id, false);
+  }
+
+  void synchronisation_fence(std::int32_t thread, ThreadState<W>& state, std::int32_t pc) {
+    if (program_.synchronisation.fence_class == none) return;
+    fetch_fence(thread, state, pc, program_.synchronisation.fence_class);
+  }
+
+  EventId synchronisation_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, NodeId stored,
+                                const Sources<W>& sources) {
+    const NodeId where = constant(address);
+    const EventId id = create(thread, state, pc, EventKind::write, program_.synchronisation.write_class);
+    Event<W>& e = events_[id];
+    e.size = 8;
+    e.address_node = where;
+    e.value_node = stored;
+    e.data_sources = sources;
+    if (!order_.in_order) find_order(state, e);
+    return id;
+  }
+
+  EventId synchronisation_read(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address,
+                               std::int32_t waits_for) {
+    const NodeId where = constant(address);
+    const EventId id = create(thread, state, pc, EventKind::read, program_.synchronisation.read_class);
+    Event<W>& e = events_[id];
+    e.size = 8;
+    e.address_node = where;
+    e.role = Role::synchronised;
+    e.waits_for = waits_for;
+    if (!order_.in_order) find_order(state, e);
+    return id;
+  }
+
+  // ---- Memory -----------------------------------------------------------------------------------------------------
+
+  static constexpr Address heap_start = Address{1} << 40;
+  static constexpr Address heap_per_thread = Address{1} << 32;
+
+  // Every thread has addresses of its own, so that they are the same in every run; none is used twice.
+  void allocate(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value size = *value(evaluate(state, instruction.value).node);
+    if (size > heap_per_thread || state.allocated + size + 2 * allocation_gap > heap_per_thread) {
+      fail(state, pc, ViolationKind::allocation, size);
+      return;
+    }
+    const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated;
+    state.allocated += (size / allocation_gap + 2) * allocation_gap;
+    objects_.push_back({start, size});
+    in_register(state, instruction.destination) = {constant(start), {}};
+  }
+
+  void release(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value address = *value(evaluate(state, instruction.value).node);
+    const auto starts_there = [&](const AllocatedObject& object) { return object.start == address; };
+    if (address != 0 && std::ranges::none_of(objects_, starts_there)) fail(state, pc, ViolationKind::release, address);
+  }
+
+  static constexpr Address allocation_gap = 64;
+  static constexpr std::size_t deepest_call = 1000;
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
@@ -349,7 +609,7 @@ class Machine {
     };
     switch (step.code) {
       case ExpressionCode::constant: stack.push_back({constant(step.operand), {}}); break;
-      case ExpressionCode::register_value: stack.push_back(state.registers[step.operand]); break;
+      case ExpressionCode::register_value: stack.push_back(state.registers[state.base + step.operand]); break;
       case ExpressionCode::unary: {
         RegisterContent<W> operand = pop();
         operand.node = add({.kind = Node::Kind::unary, .operation = step.operation, .width = step.width, .a = operand.node});
@@ -415,7 +675,7 @@ class Machine {
   Sources<W> sources_of(const ThreadState<W>& state, std::int32_t expression) {
     Sources<W> sources;
     for (const ExpressionStep& step : program_.expressions[at(expression)])
-      if (step.code == ExpressionCode::register_value) merge(sources, state.registers[step.operand].sources);
+      if (step.code == ExpressionCode::register_value) merge(sources, state.registers[state.base + step.operand].sources);
     return sources;
   }
 
@@ -430,9 +690,10 @@ class Machine {
   }
 
   bool go_round(ThreadState<W>& state, std::int32_t pc) const {
-    for (auto& [where, count] : state.rounds)
-      if (where == pc) return ++count <= limits_.unroll;
-    state.rounds.emplace_back(pc, 1);
+    const std::size_t depth = state.callers.size();
+    for (Rounds& rounds : state.rounds)
+      if (rounds.pc == pc && rounds.depth == depth) return ++rounds.count <= limits_.unroll;
+    state.rounds.push_back({depth, pc, 1});
     return 1 <= limits_.unroll;
   }
 
@@ -447,6 +708,7 @@ class Machine {
     Event<W>& e = events_.emplace_back();
     e.thread = thread;
     e.index = static_cast<std::int32_t>(state.events.size());
+    e.block = state.block;
     e.pc = pc;
     e.kind = kind;
     e.event_class = event_class;
@@ -504,7 +766,7 @@ class Machine {
       events_[id].role = Role::linked_load;
       state.linked = id;
     }
-    state.registers[at(instruction.destination)] = loaded(id, instruction.is_signed);
+    in_register(state, instruction.destination) = loaded(id, instruction.is_signed);
   }
 
   void fetch_store(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
@@ -538,7 +800,7 @@ class Machine {
       status.sources.direct.set(choice);
       if (order_.status_is_dependency) status.sources.direct.set(id);
     }
-    state.registers[at(instruction.destination)] = status;
+    in_register(state, instruction.destination) = status;
   }
 
   void fetch_update(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
@@ -564,7 +826,7 @@ class Machine {
     second.expected_node = expected.node;
     set_update_value(second, instruction, old_value, operand, expected, compares);
     if (compares) first.data_sources = expected.sources;
-    if (instruction.destination != none) state.registers[at(instruction.destination)] = old_value;
+    if (instruction.destination != none) in_register(state, instruction.destination) = old_value;
     if (compares && instruction.success != none) set_success(state, instruction, write, old_value, expected);
   }
 
@@ -593,11 +855,11 @@ class Machine {
     success.node = add({.kind = Node::Kind::status, .is_signed = true, .value = write});
     success.sources = old_value.sources;
     merge(success.sources, expected.sources);
-    state.registers[at(instruction.success)] = success;
+    in_register(state, instruction.success) = success;
   }
 
-  void fetch_fence(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-    const EventId id = create(thread, state, pc, EventKind::fence, instruction.read_class);
+  void fetch_fence(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, std::int32_t event_class) {
+    const EventId id = create(thread, state, pc, EventKind::fence, event_class);
     events_[id].state = EventState::committed;
     local_.push_back(id);
   }
@@ -607,7 +869,7 @@ class Machine {
     RegisterContent<W> chosen;
     chosen.node = add({.kind = Node::Kind::chosen, .value = id});
     chosen.sources.direct.set(id);
-    state.registers[at(instruction.destination)] = chosen;
+    in_register(state, instruction.destination) = chosen;
   }
 
   std::optional<Value> loaded_value(const Node& node) const {
@@ -647,7 +909,9 @@ class Machine {
   const Limits& limits_;
   std::vector<Node> nodes_;
   std::vector<Event<W>> events_;
-  std::vector<ThreadState<W>> threads_;
+  std::deque<ThreadState<W>> threads_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
+  std::vector<AllocatedObject> objects_;
   std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;
   std::vector<ThreadState<W>> spare_;
   std::vector<RegisterContent<W>> stack_;

@@ -39,6 +39,7 @@ class Matrix {
   // it depends on. The caller says later where it takes part in communication.
   std::uint32_t push_event(const Machine<W>& machine, const Event<W>& e, std::int32_t event_class, Bits* same_location) {
     const std::uint32_t m = push(event_class);
+    if (of_thread_.size() <= static_cast<std::size_t>(e.thread)) of_thread_.resize(static_cast<std::size_t>(e.thread) + 1);
     Bits& own = of_thread_[static_cast<std::size_t>(e.thread)];
     insert_program_order(machine, e);
     relate_to_others(m, own);

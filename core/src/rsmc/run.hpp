@@ -83,7 +83,7 @@ class Run {
         if (commit_before_.is_enabled(thread, e)) {
           if (is_hasty(id)) {
             if (hasty == no_event) hasty = id;
-          } else if (e.kind != EventKind::read) {
+          } else if (e.kind != EventKind::read || e.role == Role::synchronised) {
             return id;
           } else if (read == no_event) {
             read = id;
@@ -281,7 +281,7 @@ class Run {
       const Location<W>& location = locations_[i];
       if (location.address == e.address && location.size == e.size) return static_cast<std::uint32_t>(i);
       if (location.address < e.address + e.size && e.address < location.address + location.size)
-        throw MixedSizes{e.thread, e.pc};
+        throw MixedSizes{machine_.place_of(e)};
     }
     Location<W> made{e.address, e.size, is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}};
     made.members.set(made.initial_index);
@@ -301,7 +301,11 @@ class Run {
 
   // Coherence within the thread: not before its own earlier writes, nor before what its earlier reads saw.
   std::size_t lowest_position(EventId id, std::uint32_t place) const { return lowest(id, place, true); }
-  std::size_t lowest_source(EventId id, std::uint32_t place) const { return lowest(id, place, order_.same_location_reads); }
+  std::size_t lowest_source(EventId id, std::uint32_t place) const {
+    // What begins or joins a thread reads the one write that is there.
+    if (machine_.event(id).role == Role::synchronised) return locations_[place].order.size();
+    return lowest(id, place, order_.same_location_reads);
+  }
 
   // ---- Taking back ------------------------------------------------------------------------------------------------
 
@@ -474,9 +478,11 @@ class Run {
   }
 
   bool is_outside(const Event<W>& e) const {
-    return std::ranges::none_of(program_.objects, [&](const ObjectRange& object) {
+    const auto contains = [&](const auto& object) {
       return e.address >= object.start && e.address - object.start + e.size <= object.size;
-    });
+    };
+    return std::ranges::none_of(program_.objects, contains) && std::ranges::none_of(machine_.objects(), contains) &&
+           !machine_.is_synchronisation(e);
   }
 
   std::size_t lowest(EventId id, std::uint32_t place, bool reads_count) const {

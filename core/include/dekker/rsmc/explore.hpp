@@ -18,6 +18,15 @@
 
 namespace dekker::rsmc {
 
+// An instruction that a thread executes.
+struct Place {
+  std::int32_t thread = none;
+  std::int32_t block = 0;
+  std::int32_t pc = 0;
+
+  auto operator<=>(const Place&) const = default;
+};
+
 // Which order events are committed in.
 struct CommitOrder {
   bool in_order = true;            // program order
@@ -45,8 +54,7 @@ enum class EventKind : std::uint8_t { read, write, fence, choice };
 // An event of a run. `link` is for reads the number of the write in the trace, or `none` for the initial write; for writes
 // the rank in coherence behind the initial write, from 1.
 struct TraceEvent {
-  std::int32_t thread;
-  std::int32_t pc;
+  Place place;
   EventKind kind;
   Address address;
   std::uint8_t size;
@@ -57,12 +65,11 @@ struct TraceEvent {
 // Threads one after the other, each in program order.
 using Trace = std::vector<TraceEvent>;
 
-enum class ViolationKind : std::uint8_t { assertion, memory };
+enum class ViolationKind : std::uint8_t { assertion, memory, call, join, release, allocation };
 
 struct Violation {
   ViolationKind kind;
-  std::int32_t thread;
-  std::int32_t pc;
+  Place place;
   Address address;
 
   auto operator<=>(const Violation&) const = default;
@@ -88,11 +95,6 @@ struct StateCount {
   Trace example;
 };
 
-struct Place {
-  std::int32_t thread = none;
-  std::int32_t pc = 0;
-};
-
 struct Outcome {
   Statistics statistics;
   std::map<std::vector<Value>, StateCount> states;
@@ -104,8 +106,7 @@ struct Outcome {
 
 // Accesses that overlap without being equal; the explorer does not handle them.
 struct MixedSizes {
-  std::int32_t thread;
-  std::int32_t pc;
+  Place place;
 };
 
 // Called now and then; returning false ends the exploration.

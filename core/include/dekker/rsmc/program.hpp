@@ -37,6 +37,12 @@ enum class Operation : std::uint8_t {
   choose,
   exit,
   await,
+  call,
+  give_back,  // return
+  spawn,
+  join,
+  allocate,
+  release,
 };
 
 inline constexpr std::int32_t none = -1;
@@ -53,12 +59,14 @@ struct Instruction {
   bool is_signed = false;
   bool is_exclusive = false;
   bool is_weak = false;
-  std::int32_t target = 0;          // jumps; where an await begins to read
+  std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
   std::int32_t read_class = none;   // event classes, by number
   std::int32_t write_class = none;
   std::int32_t failed_class = none;  // the read of a failed compare_exchange
   std::int64_t low = 0;             // choose
   std::int64_t high = 0;
+  std::int32_t first_argument = 0;  // call, spawn: in Program::arguments
+  std::int32_t n_arguments = 0;
 };
 
 // What all events of one instruction and kind have in common.
@@ -75,10 +83,23 @@ struct EventClass {
 
 enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8 };
 
-struct Thread {
+// The code of a thread or of a function.
+struct Block {
   std::vector<Instruction> code;
   std::int32_t n_registers = 0;
   std::vector<std::pair<std::int32_t, Value>> initial_registers;
+  std::vector<std::int32_t> parameters;  // registers
+};
+
+using Thread = Block;
+
+// How threads that are spawned and joined synchronise: the one that spawns writes to a location of the new thread, which
+// begins by reading that; it ends by writing to another one, which is read by those that join it. Fences go before these
+// writes and after these reads.
+struct Synchronisation {
+  std::int32_t write_class = none;
+  std::int32_t read_class = none;
+  std::int32_t fence_class = none;  // none: the accesses are enough
 };
 
 struct ObjectRange {
@@ -95,13 +116,23 @@ struct Observable {
 };
 
 struct Program {
-  std::vector<Thread> threads;
+  std::vector<Thread> threads;    // those that exist from the start
+  std::vector<Block> functions;
+  std::vector<std::int32_t> arguments;  // of calls: expressions, by number
+  std::unordered_map<Address, std::int32_t> function_at;  // block numbers
+  Synchronisation synchronisation;
   std::vector<Expression> expressions;
   std::vector<EventClass> classes;
   std::int32_t initial_class = none;
   std::unordered_map<Address, std::uint8_t> initial_bytes;  // others are 0
   std::vector<ObjectRange> objects;                         // sorted by start
   std::vector<Observable> observed;
+
+  // Blocks are numbered: threads, then functions.
+  const Block& block(std::int32_t number) const {
+    const auto i = static_cast<std::size_t>(number);
+    return i < threads.size() ? threads[i] : functions[i - threads.size()];
+  }
 };
 
 }  // namespace dekker::rsmc

@@ -13,26 +13,32 @@ from dekker.execution import BASE_SETS, INITIAL_THREAD, Event
 from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import (
+    Allocate,
     Assert,
     Assign,
     Assume,
     Await,
     Branch,
+    Call,
     Choose,
     CompareExchange,
     Exit,
     Fence,
+    Free,
     Instruction,
+    Join,
     Jump,
     Load,
     Return,
     Rmw,
+    Spawn,
     Store,
     StoreConditional,
 )
 from dekker.ir.layout import Layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue
+from dekker.native import Block
 from dekker.source import Span
 
 NONE = -1
@@ -51,6 +57,12 @@ OPERATIONS = {
     Choose: 11,
     Exit: 12,
     Await: 13,
+    Call: 14,
+    Return: 15,
+    Spawn: 16,
+    Join: 17,
+    Allocate: 18,
+    Free: 19,
 }
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
@@ -60,7 +72,7 @@ PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 
 FIELDS = (
     "operation destination success address value expected size update flags target read_class write_class "
-    "failed_class low high"
+    "failed_class low high first_argument n_arguments"
 ).split()
 DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
 SIGNED, EXCLUSIVE, WEAK = 1, 2, 4
@@ -80,25 +92,39 @@ class Encoder:
     _known_expressions: dict[tuple[int, ...], int] = field(default_factory=dict)
     _known_classes: dict[Event, int] = field(default_factory=dict)
     registers: dict[str, int] = field(default_factory=dict)
+    blocks: dict[str, int] = field(default_factory=dict)
+    """Numbers of the functions that can be called."""
+    arguments: list[int] = field(default_factory=list)
 
-    def thread(
-        self, program: Program, number: int, observed: Sequence[str]
-    ) -> tuple[list[int], int, list[tuple[int, int]]]:
-        """Code, number of registers and initial registers; `registers` then holds the thread's numbering."""
+    def thread(self, program: Program, number: int, observed: Sequence[str]) -> Block:
+        """`registers` then holds the thread's numbering."""
         start = program.threads[number]
         function = program.function_by_name[start.function]
-        self.registers = {}
-        self._known_expressions = {}
+        self._begin_block()
         initial = [
             (self.register(name), value.value if isinstance(value, Const) else self.layout.resolve(value))
             for name, value in start.registers
         ]
+        code = self._code(function)
+        for name in observed:
+            self.register(name)
+        return code, len(self.registers), initial, []
+
+    def function(self, function: Function) -> Block:
+        self._begin_block()
+        parameters = [self.register(name) for name in function.parameters]
+        code = self._code(function)
+        return code, len(self.registers), [], parameters
+
+    def _begin_block(self) -> None:
+        self.registers = {}
+        self._known_expressions = {}
+
+    def _code(self, function: Function) -> list[int]:
         code: list[int] = []
         for index, instruction in enumerate(function.body):
             code += self._instruction(instruction, function, function.span(index))
-        for name in observed:
-            self.register(name)
-        return code, len(self.registers), initial
+        return code
 
     def register(self, name: str) -> int:
         return self.registers.setdefault(name, len(self.registers))
@@ -183,13 +209,37 @@ class Encoder:
                 found = {"value": self.expression(condition)}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
-            case Exit(False) | Return(None):
-                operation, found = OPERATIONS[Exit], {}
+            case Exit(False):
+                found = {}
+            case Return(value):
+                found = {} if value is None else {"value": self.expression(value)}
+            case Call(dst, callee, arguments) | Spawn(dst, callee, arguments):
+                found = self._call(dst, callee, arguments)
+            case Join(dst, thread):
+                found = self._destination(dst) | {"value": self.expression(thread)}
+            case Allocate(dst, size):
+                found = {"destination": self.register(dst), "value": self.expression(size)}
+            case Free(address):
+                found = {"value": self.expression(address)}
             case _:
                 raise UnsupportedError(
                     f"the rsmc engine does not handle the instruction '{type(instruction).__name__}'", span
                 )
         return {"operation": operation, **found}
+
+    def _destination(self, dst: str | None) -> dict[str, int]:
+        return {} if dst is None else {"destination": self.register(dst)}
+
+    def _call(self, dst: str | None, callee: Expr, arguments: Sequence[Expr]) -> dict[str, int]:
+        direct = self.blocks.get(callee.symbol) if isinstance(callee, Address) and not callee.offset else None
+        first = len(self.arguments)
+        self.arguments += [self.expression(argument) for argument in arguments]
+        return self._destination(dst) | {
+            "value": self.expression(callee),
+            "target": NONE if direct is None else direct,
+            "first_argument": first,
+            "n_arguments": len(arguments),
+        }
 
     def _access(self, address: Expr, size: int) -> dict[str, int]:
         return {"address": self.expression(address), "size": size}

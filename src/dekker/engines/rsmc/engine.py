@@ -6,20 +6,22 @@ from functools import lru_cache
 
 from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.derived import Refusal, derive_order
-from dekker.engines.rsmc.encoding import Encoder, encode_observables
-from dekker.engines.rsmc.events import program_events
+from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
+from dekker.engines.rsmc.events import program_events, synchronising_events
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import FINAL_WRITES, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
+from dekker.ir.instructions import Call, Spawn
 from dekker.ir.layout import Layout, layout
-from dekker.ir.program import Program
+from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import is_built_in
-from dekker.native import TRACE_KINDS, Exploration, NativeProgram, RawTrace, explore
+from dekker.native import TRACE_KINDS, Exploration, NativeProgram, Place, RawTrace, explore
 from dekker.result import Result, Violation
+from dekker.source import Span
 from dekker.task import Task
 
 NAME = "rsmc"
@@ -45,11 +47,9 @@ def run(task: Task) -> Result:
     explored = _explored_program(task.model.program, order)
     exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
     if exploration.mixed_sizes is not None:
-        thread, pc = exploration.mixed_sizes
-        function = task.program.function_by_name[task.program.threads[thread].function]
         raise UnsupportedError(
             "accesses of different sizes overlap",
-            function.span(pc),
+            _span(task.program, exploration.mixed_sizes),
             "axiomatic models here relate accesses of equal size and address only",
         )
     return _result(task, places, observed, exploration)
@@ -94,12 +94,16 @@ def _observed(program: Program) -> tuple[Observable, ...]:
 def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Observable, ...]) -> NativeProgram:
     program = task.program
     encoder = Encoder(places, _explored_program(task.model.program, order), order)
+    functions = _callable_functions(program)
+    encoder.blocks = {function.name: len(program.threads) + i for i, function in enumerate(functions)}
     threads, registers = [], []
     for number in range(len(program.threads)):
         wanted = [item.register for item in observed if isinstance(item, RegisterValue) and item.thread == number]
         threads.append(encoder.thread(program, number, wanted))
         registers.append(encoder.registers)
+    blocks = [encoder.function(function) for function in functions]
     initial_class = encoder.initial_class()
+    synchronisation = _synchronisation(encoder, order) if functions else (NONE, NONE, NONE)
     return NativeProgram(
         threads,
         encoder.expressions,
@@ -108,7 +112,23 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         _initial_bytes(program, places),
         [(places.starts[item.name], max(1, item.size)) for item in program.objects],
         encode_observables(observed, registers, places),
+        blocks,
+        encoder.arguments,
+        [(places.starts[name], number) for name, number in encoder.blocks.items()],
+        synchronisation,
     )
+
+
+def _callable_functions(program: Program) -> list[Function]:
+    """All, if any is called; what runs threads alone is not repeated."""
+    calls = any(isinstance(i, Call | Spawn) for function in program.functions for i in function.body)
+    return list(program.functions) if calls else []
+
+
+def _synchronisation(encoder: Encoder, order: CommitOrder) -> tuple[int, int, int]:
+    """Threads begin and end as if with a strong fence."""
+    write, read, fence = synchronising_events()
+    return encoder.event_class(write), encoder.event_class(read), encoder.event_class(fence)
 
 
 def _initial_bytes(program: Program, places: Layout) -> list[tuple[int, int]]:
@@ -146,8 +166,8 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
             result.satisfying += count
         else:
             result.violating += count
-    for kind, thread, pc, address, example in exploration.violations:
-        violation = _violation(task.program, kind, thread, pc, address)
+    for kind, place, address, example in exploration.violations:
+        violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
         if task.examples:
             result.examples.violations[violation] = _trace(example)
@@ -155,14 +175,35 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
 
 
 def _trace(events: RawTrace) -> Trace:
-    return tuple(TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, pc, kind, *rest in events)
+    return tuple(TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, _, pc, kind, *rest in events)
 
 
-def _violation(program: Program, kind: str, thread: int, pc: int, address: int) -> Violation:
-    function = program.function_by_name[program.threads[thread].function]
-    if kind == "assertion":
-        message = getattr(function.body[pc], "message", "assertion")
-    else:
-        size = getattr(function.body[pc], "size", 0)
-        message = f"access to {size} bytes at {address:#x}, which lie in no object"
-    return Violation(kind, message, function.span(pc))
+def _violation(program: Program, kind: str, place: Place, address: int) -> Violation:
+    _, block, pc = place
+    instruction = _function(program, block).body[pc]
+    match kind:
+        case "assertion":
+            message = getattr(instruction, "message", "assertion")
+        case "memory":
+            message = f"access to {getattr(instruction, 'size', 0)} bytes at {address:#x}, which lie in no object"
+        case "call":
+            message = f"call of {address:#x}, which is no function" if address else "calls are nested too deeply"
+        case "join":
+            message = f"join of {address}, which is no thread"
+        case "release":
+            message = f"free of {address:#x}, which was not allocated"
+        case _:
+            message = f"allocation of {address} bytes"
+    return Violation(kind, message, _span(program, place))
+
+
+def _function(program: Program, block: int) -> Function:
+    """The code of threads comes first, then all functions."""
+    n_threads = len(program.threads)
+    if block < n_threads:
+        return program.function_by_name[program.threads[block].function]
+    return program.functions[block - n_threads]
+
+
+def _span(program: Program, place: Place) -> Span | None:
+    return _function(program, place[1]).span(place[2])

@@ -57,3 +57,8 @@ def _access(kind: str, order: Order, *tags: str) -> Event:
 @cache
 def _fence(name: str) -> Event:
     return Event("F", 0, 0, fence=name)
+
+
+def synchronising_events() -> tuple[Event, Event, Event]:
+    """The write, the read and the fence with which threads begin, end and are joined."""
+    return _access("W", Order.SEQ_CST), _access("R", Order.SEQ_CST), _fence("mfence")
