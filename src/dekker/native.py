@@ -135,7 +135,14 @@ def explore(
         _model_program(model),
         [check.name for check in model.checks],
         order,
-        (limits.unroll, limits.max_traces or 0, limits.timeout_s or 0.0, (limits.memory_mb or 0) << 20, examples),
+        (
+            limits.unroll,
+            limits.counts_known_rounds,
+            limits.max_traces or 0,
+            limits.timeout_s or 0.0,
+            (limits.memory_mb or 0) << 20,
+            examples,
+        ),
         progress,
     )
     if "mixed_sizes" in found:

@@ -15,12 +15,15 @@ Progress = Callable[[dict[str, int]], object]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit."""
+    """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit. Unless
+    `counts_known_rounds`, only rounds count in which a branch depended on what was read, and the rounds of an inner
+    loop start anew with each round of the outer one."""
 
     unroll: int = DEFAULT_UNROLL
     timeout_s: float | None = None
     memory_mb: int | None = None
     max_traces: int | None = None
+    counts_known_rounds: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <stdexcept>
 #include <vector>
 
@@ -100,11 +101,13 @@ struct Caller {
   std::int32_t destination;
 };
 
-// How often a backward jump was followed in a call.
+// How often a backward jump was followed in a call, and how many branches had depended on events by then.
 struct Rounds {
   std::size_t depth;
   std::int32_t pc;
   std::int32_t count;
+  std::int32_t n_known;
+  std::uint64_t n_open_branches;
 };
 
 template <std::size_t W>
@@ -118,6 +121,7 @@ struct ThreadState {
   std::vector<RegisterContent<W>> registers;
   std::vector<EventId> events;
   std::vector<Rounds> rounds;
+  std::uint64_t n_open_branches = 0;
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
@@ -157,8 +161,10 @@ class Machine {
   Machine(const Program& program, const CommitOrder& order, const Limits& limits)
       : program_(program), order_(order), limits_(limits) {
     nodes_.push_back({Node::Kind::constant});
+    is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
+    is_alone_ = false;
   }
 
   struct Mark {
@@ -249,11 +255,26 @@ class Machine {
     return value(content.node).value_or(0);
   }
 
+  // Before anything was written that is an event.
+  std::uint8_t initial_byte(Address address) const {
+    const auto written = written_alone_.find(address);
+    if (written != written_alone_.end()) return written->second;
+    const auto found = program_.initial_bytes.find(address);
+    return found == program_.initial_bytes.end() ? 0 : found->second;
+  }
+
   // Reads that begin or join a thread: has it been spawned, or has it ended?
   bool is_released(const Event<W>& e) const {
     const ThreadState<W>& other = threads_[at(e.waits_for)];
     const EventId write = other.begin != no_event && &events_[other.begin] == &e ? other.started_by : other.end;
     return write != no_event && events_[write].state == EventState::committed;
+  }
+
+  bool is_in_object(Address address, std::uint8_t size) const {
+    const auto contains = [&](const auto& object) {
+      return address >= object.start && address - object.start + size <= object.size;
+    };
+    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, contains);
   }
 
   bool is_synchronisation(const Event<W>& e) const {
@@ -353,6 +374,7 @@ class Machine {
     }
     const std::int32_t pc = state.pc++;
     const Instruction& instruction = code[static_cast<std::size_t>(pc)];
+    if (is_alone_ && step_alone(state, pc, instruction)) return;
     switch (instruction.operation) {
       case Operation::assign: in_register(state, instruction.destination) = evaluate(state, instruction.value); break;
       case Operation::load: fetch_load(thread, state, pc, instruction); break;
@@ -398,6 +420,82 @@ class Machine {
     state.pc = pc;
     state.failure = kind;
     state.failure_address = address;
+  }
+
+  // ---- Before other threads exist -----------------------------------------------------------------------------------
+
+  // What the only thread does before it spawns another is seen by all as if it had been there from the start, so it is no
+  // event. Returns whether the instruction was executed; the first with a choice, or that starts a thread, ends this.
+  bool step_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    switch (instruction.operation) {
+      case Operation::fence: return true;
+      case Operation::load:
+        if (instruction.is_exclusive) break;
+        return load_alone(state, pc, instruction);
+      case Operation::store: return store_alone(state, pc, instruction, now(state, instruction.value));
+      case Operation::read_modify_write:
+      case Operation::compare_exchange:
+        if (instruction.is_weak) break;
+        return update_alone(state, pc, instruction);
+      case Operation::store_conditional:
+      case Operation::choose:
+      case Operation::spawn: break;
+      default: return false;
+    }
+    is_alone_ = false;
+    return false;
+  }
+
+  Value now(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node); }
+
+  bool load_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const std::optional<Value> found = read_alone(state, pc, instruction);
+    if (!found) return true;
+    const unsigned width = 8u * instruction.size;
+    const Value extended = instruction.is_signed ? apply(UnaryOperator::sext, static_cast<std::uint8_t>(width), *found) : *found;
+    in_register(state, instruction.destination) = {constant(extended), {}};
+    return true;
+  }
+
+  std::optional<Value> read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Address address = now(state, instruction.address);
+    if (!is_in_object(address, instruction.size)) {
+      fail(state, pc, ViolationKind::memory, address);
+      return std::nullopt;
+    }
+    Value result = 0;
+    for (unsigned i = 0; i < instruction.size; ++i) result |= Value{initial_byte(address + i)} << (8 * i);
+    return result;
+  }
+
+  bool store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, Value stored) {
+    const Address address = now(state, instruction.address);
+    if (!is_in_object(address, instruction.size)) {
+      fail(state, pc, ViolationKind::memory, address);
+      return true;
+    }
+    for (unsigned i = 0; i < instruction.size; ++i)
+      written_alone_[address + i] = static_cast<std::uint8_t>(stored >> (8 * i));
+    return true;
+  }
+
+  bool update_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const std::optional<Value> old_value = read_alone(state, pc, instruction);
+    if (!old_value) return true;
+    const Value operand = now(state, instruction.value);
+    const unsigned width = 8u * instruction.size;
+    if (instruction.operation == Operation::compare_exchange) {
+      const bool succeeds = ((now(state, instruction.expected) ^ *old_value) & low_bits(width)) == 0;
+      if (succeeds) store_alone(state, pc, instruction, operand);
+      if (instruction.success != none) in_register(state, instruction.success) = {constant(succeeds ? 1 : 0), {}};
+    } else {
+      const auto update = static_cast<UpdateOperator>(instruction.update);
+      const bool exchanges = update == UpdateOperator::exchange;
+      store_alone(state, pc, instruction,
+                  exchanges ? operand : apply(update, static_cast<std::uint8_t>(width), *old_value, operand));
+    }
+    if (instruction.destination != none) in_register(state, instruction.destination) = {constant(*old_value), {}};
+    return true;
   }
 
   // ---- Calls ------------------------------------------------------------------------------------------------------
@@ -682,23 +780,36 @@ class Machine {
   bool truth(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node) != 0; }
 
   void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target) {
-    if (target <= pc && !go_round(state, pc)) {
+    if (target <= pc && !go_round(state, pc, target)) {
       state.status = ThreadStatus::cut;
       return;
     }
     state.pc = target;
   }
 
-  bool go_round(ThreadState<W>& state, std::int32_t pc) const {
+  bool go_round(ThreadState<W>& state, std::int32_t pc, std::int32_t target) const {
     const std::size_t depth = state.callers.size();
-    for (Rounds& rounds : state.rounds)
-      if (rounds.pc == pc && rounds.depth == depth) return ++rounds.count <= limits_.unroll;
-    state.rounds.push_back({depth, pc, 1});
-    return 1 <= limits_.unroll;
+    if (!limits_.counts_known_rounds)
+      std::erase_if(state.rounds, [&](const Rounds& r) { return r.depth == depth && r.pc >= target && r.pc < pc; });
+    const auto is_this = [&](const Rounds& r) { return r.pc == pc && r.depth == depth; };
+    const auto found = std::ranges::find_if(state.rounds, is_this);
+    if (found == state.rounds.end()) {
+      state.rounds.push_back({depth, pc, 1, 0, state.n_open_branches});
+      return 1 <= limits_.unroll;
+    }
+    // A round that only known values led to is no choice; it is counted apart, against loops without end.
+    if (!limits_.counts_known_rounds && found->n_open_branches == state.n_open_branches)
+      return ++found->n_known < most_known_rounds;
+    found->n_open_branches = state.n_open_branches;
+    return ++found->count <= limits_.unroll;
   }
 
+  static constexpr std::int32_t most_known_rounds = 100'000;
+
   void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-    merge(state.control, sources_of(state, instruction.value));
+    const Sources<W> sources = sources_of(state, instruction.value);
+    if (!sources.empty()) ++state.n_open_branches;
+    merge(state.control, sources);
     if (truth(state, instruction.value)) jump(state, pc, instruction.target);
   }
 
@@ -912,6 +1023,8 @@ class Machine {
   std::deque<ThreadState<W>> threads_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
+  bool is_alone_ = false;
+  std::unordered_map<Address, std::uint8_t> written_alone_;
   std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;
   std::vector<ThreadState<W>> spare_;
   std::vector<RegisterContent<W>> stack_;

@@ -292,10 +292,7 @@ class Run {
 
   Value initial_value(Address address, std::uint8_t size) const {
     Value result = 0;
-    for (unsigned i = 0; i < size; ++i) {
-      const auto found = program_.initial_bytes.find(address + i);
-      if (found != program_.initial_bytes.end()) result |= Value{found->second} << (8 * i);
-    }
+    for (unsigned i = 0; i < size; ++i) result |= Value{machine_.initial_byte(address + i)} << (8 * i);
     return result;
   }
 
@@ -478,11 +475,7 @@ class Run {
   }
 
   bool is_outside(const Event<W>& e) const {
-    const auto contains = [&](const auto& object) {
-      return e.address >= object.start && e.address - object.start + e.size <= object.size;
-    };
-    return std::ranges::none_of(program_.objects, contains) && std::ranges::none_of(machine_.objects(), contains) &&
-           !machine_.is_synchronisation(e);
+    return !machine_.is_in_object(e.address, e.size) && !machine_.is_synchronisation(e);
   }
 
   std::size_t lowest(EventId id, std::uint32_t place, bool reads_count) const {

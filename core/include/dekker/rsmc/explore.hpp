@@ -43,6 +43,7 @@ struct CommitOrder {
 
 struct Limits {
   std::int32_t unroll = 2;
+  bool counts_known_rounds = true;  // of loops, also those that no event had a say in
   std::uint64_t max_traces = 0;  // 0: no limit
   double timeout_s = 0;          // 0: no limit
   std::uint64_t memory_bytes = 0;  // of the whole process; 0: no limit

@@ -209,7 +209,7 @@ class Encoder:
                 found = {"value": self.expression(condition)}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
-            case Exit(False):
+            case Exit():
                 found = {}
             case Return(value):
                 found = {} if value is None else {"value": self.expression(value)}

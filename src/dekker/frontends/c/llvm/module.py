@@ -13,7 +13,7 @@ from dekker.frontends.c.llvm.body import read_body, read_result_type, skip_calli
 from dekker.frontends.c.llvm.lexer import Cursor, unquoted
 from dekker.frontends.c.llvm.operands import read_operand, read_type, read_value, skip_attributes
 from dekker.frontends.c.llvm.syntax import Alias, Block, Header, Operand, Parameter, Variable
-from dekker.frontends.c.llvm.types import DataLayout, Opaque, Type
+from dekker.frontends.c.llvm.types import POINTER, DataLayout, Opaque, Type
 from dekker.source import Source, Span
 
 _NAME = r'(?:"[^"]*"|[-a-zA-Z$._0-9]+)'
@@ -190,7 +190,10 @@ class Module:
             cursor.fail("functions chosen at load time (ifunc) are not supported", None, UnsupportedError)
         read_type(cursor)
         cursor.expect(",")
-        return Alias(name, read_operand(cursor), linkage, start)
+        if cursor.token == "ptr":
+            return Alias(name, read_operand(cursor), linkage, start)
+        target = Operand(POINTER, read_value(cursor, POINTER))
+        return Alias(name, target, linkage, start)
 
 
 def read_header(cursor: Cursor, start: int) -> Header:

@@ -23,7 +23,7 @@ from dekker.frontends.c.lowering.constants import constant_parts
 from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import depth, is_leaf
 from dekker.frontends.c.lowering.problem import Problem
-from dekker.frontends.c.lowering.promotion import Promotion, promote
+from dekker.frontends.c.lowering.promotion import Promotion, Transit, find_transit, promote
 from dekker.ir.expressions import Binary, Expr, Reg, Select, Unary, registers
 from dekker.ir.instructions import Allocate, Assign, AtomicBegin, Call, Load, Rmw
 from dekker.ir.program import Function
@@ -54,6 +54,7 @@ class FunctionLowering:
     emitter: Emitter = field(default_factory=Emitter)
     values: dict[str, Parts] = field(default_factory=dict)
     promotion: Promotion = field(default_factory=Promotion)
+    transit: Transit = field(default_factory=Transit)
     variables: set[str] = field(default_factory=set)
     uses: Counter[str] = field(default_factory=Counter)
     remaining: Counter[str] = field(default_factory=Counter)
@@ -93,6 +94,7 @@ class FunctionLowering:
         self._count_uses(order)
         names = self._variable_names(order)
         self.promotion = promote(order, self.layout, names)
+        self.transit = find_transit(order, self.promotion, names)
         self.variables = {piece.register for pieces in self.promotion.pieces.values() for piece in pieces}
         return order
 

@@ -76,6 +76,8 @@ def write_pieces(
 
 
 def lower_load(f: FunctionLowering, instruction: syntax.Load) -> None:
+    if instruction.offset in f.transit.reads:
+        return
     kind = instruction.type
     place = f.promotion.find(instruction.address)
     leaves = f.layout.leaves(kind)
@@ -147,6 +149,10 @@ def store_scalar(f: FunctionLowering, address: Expr, value: Expr, kind: Type, or
 def lower_store(f: FunctionLowering, instruction: syntax.Store) -> None:
     value = instruction.value
     parts = f.parts(value)
+    reader = f.transit.read_by.get(instruction.offset)
+    if reader is not None:
+        f.define(reader.result, parts)
+        return
     leaves = f.layout.leaves(value.type)
     place = f.promotion.find(instruction.address)
     if place is not None:

@@ -62,6 +62,51 @@ class Promotion:
         return [piece for piece in self.pieces[variable] if offset <= piece.offset < offset + size]
 
 
+@dataclass(slots=True)
+class Transit:
+    """Variables that only pass a value on: written once and read once, later in the same block. `read_by` maps the
+    position of the store in the text to the load, whose position is in `reads`."""
+
+    read_by: dict[int, Load] = field(default_factory=dict)
+    reads: set[int] = field(default_factory=set)
+
+
+def find_transit(blocks: list[Block], promotion: Promotion, names: dict[str, str]) -> Transit:
+    """Clang puts operands and results of atomic accesses through such variables. Those that have a name in the source
+    stay, for the sake of whoever looks at them."""
+    writes: dict[str, list[Store]] = {}
+    reads: dict[str, list[Load]] = {}
+    home: dict[int, str] = {}
+    excluded = {variable for variable in promotion.pieces if names.get(variable, variable).isidentifier()}
+    for block in blocks:
+        for instruction in block.instructions:
+            if isinstance(instruction, Load | Store):
+                home[instruction.offset] = block.name
+                place = promotion.find(instruction.address)
+                if place is not None and isinstance(instruction, Store):
+                    writes.setdefault(place[0], []).append(instruction)
+                elif place is not None and isinstance(instruction, Load):
+                    reads.setdefault(place[0], []).append(instruction)
+            elif isinstance(instruction, Call) and not _is_harmless(instruction):
+                places = (promotion.find(argument.operand) for argument in instruction.arguments)
+                excluded.update(place[0] for place in places if place is not None)
+    found = Transit()
+    for variable, stores in writes.items():
+        loads = reads.get(variable, [])
+        if variable in excluded or len(stores) != 1 or len(loads) != 1:
+            continue
+        store, load = stores[0], loads[0]
+        same = home[store.offset] == home[load.offset] and store.value.type == load.type
+        if same and store.offset < load.offset and promotion.find(store.address) == promotion.find(load.address):
+            found.read_by[store.offset] = load
+            found.reads.add(load.offset)
+    return found
+
+
+def _is_harmless(call: Call) -> bool:
+    return isinstance(call.callee.value, Global) and call.callee.value.name.startswith(HARMLESS)
+
+
 def constant_offset(layout: DataLayout, instruction: ElementPointer) -> int | None:
     """The distance that a `getelementptr` adds, if it is a constant."""
     total = 0

@@ -1,0 +1,77 @@
+"""`dekker check`: can this program go wrong?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.errors import InputError
+from dekker.report.check_report import check_json, check_text
+from dekker.result import Verdict
+from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
+from dekker.run.engines import ENGINES
+from dekker.task import Limits
+
+STATUS = {
+    Verdict.SAFE: STATUS_HOLDS,
+    Verdict.SAFE_WITHIN_BOUND: STATUS_HOLDS,
+    Verdict.UNSAFE: STATUS_VIOLATED,
+    Verdict.UNKNOWN: STATUS_UNDECIDED,
+}
+
+
+@click.command(name="check")
+@click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
+@click.option("--model", "-m", help="A model's name or a .cat file (default: rc11 for C and C++).")
+@click.option("--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc)")
+@click.option(
+    "--unroll",
+    type=click.IntRange(min=0),
+    default=DEFAULT_UNROLL,
+    show_default=True,
+    help="How often a loop goes round whose end depends on what is read; the verdict says if more was needed.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds.")
+@click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="Megabytes that the process may hold.")
+@click.option("--max-traces", type=click.IntRange(min=1), metavar="N", help="Complete executions.")
+@click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
+def command(
+    paths: tuple[str, ...],
+    model: str | None,
+    engine: str | None,
+    unroll: int,
+    timeout: float | None,
+    memory: int | None,
+    max_traces: int | None,
+    cc: str | None,
+    json_file: str | None,
+) -> int:
+    """Check a C or C++ program (or .ll, .litmus, .rsmc) under a memory model.
+
+    Assertions, memory accesses, data races (under rc11) and deadlocks are checked in every execution. Several files are
+    linked into one program; what follows -- goes to the compiler (-D, -I, -std …). Nothing of the program is ever
+    executed natively.
+    """
+    files = tuple(path for path in paths if not path.startswith("-"))
+    flags = tuple(path for path in paths if path.startswith("-"))
+    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False)
+    report = check(files, CheckOptions(model, engine, limits, flags, cc))
+    if json_file != "-":
+        print(check_text(report))
+    if json_file is not None:
+        _write(json_file, check_json(report))
+    return STATUS[report.verdict]
+
+
+def _write(file: str, text: str) -> None:
+    if file == "-":
+        print(text, file=sys.stdout)
+        return
+    try:
+        Path(file).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write '{file}': {error.strerror}") from None
