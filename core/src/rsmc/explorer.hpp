@@ -355,9 +355,9 @@ class Explorer {
       ++statistics.failed;
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
-    } else if (any_thread(ThreadStatus::blocked) || any_thread(ThreadStatus::running)) {
+    } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
-    } else if (any_thread(ThreadStatus::waiting)) {
+    } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
       ++statistics.blocked;
       if (is_deadlock()) ++statistics.deadlocks;
       count_flags();
@@ -372,13 +372,12 @@ class Explorer {
   }
 
   // Does every waiting thread wait for ever? It does if all that it read in its last round is the last word on its location.
+  // A thread that is still running waits for another to end.
   bool is_deadlock() const {
     return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
       if (thread.status != ThreadStatus::waiting) return true;
-      const std::int32_t target = program_.block(thread.block).code[at(thread.pc)].target;
-      for (std::size_t i = thread.events.size(); i-- > 0;) {
+      for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
         const Event<W>& e = event(thread.events[i]);
-        if (e.pc < target || e.pc > thread.pc) break;
         if (e.kind == EventKind::read && !reads_last_write(e)) return false;
       }
       return true;

@@ -110,6 +110,13 @@ struct Rounds {
   std::uint64_t n_open_branches;
 };
 
+// When control last came to where an await goes back to: how many events the thread had then.
+struct AwaitStart {
+  std::size_t depth;
+  std::int32_t pc;
+  std::size_t n_events;
+};
+
 template <std::size_t W>
 struct ThreadState {
   std::int32_t number = 0;
@@ -121,6 +128,7 @@ struct ThreadState {
   std::vector<RegisterContent<W>> registers;
   std::vector<EventId> events;
   std::vector<Rounds> rounds;
+  std::vector<AwaitStart> await_starts;
   std::uint64_t n_open_branches = 0;
   Sources<W> control;
   EventId linked = no_event;
@@ -162,6 +170,8 @@ class Machine {
       : program_(program), order_(order), limits_(limits) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
+    for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b)
+      await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
     is_alone_ = false;
@@ -261,6 +271,14 @@ class Machine {
     if (written != written_alone_.end()) return written->second;
     const auto found = program_.initial_bytes.find(address);
     return found == program_.initial_bytes.end() ? 0 : found->second;
+  }
+
+  // The first event of the round in which a thread waits.
+  std::size_t round_start(const ThreadState<W>& state) const {
+    const std::int32_t target = code_of(state)[at(state.pc)].target;
+    for (const AwaitStart& start : state.await_starts)
+      if (start.depth == state.callers.size() && start.pc == target) return start.n_events;
+    return state.events.size();
   }
 
   // Reads that begin or join a thread: has it been spawned, or has it ended?
@@ -372,6 +390,7 @@ class Machine {
       give_back(thread, state, {});
       return;
     }
+    if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
     const std::int32_t pc = state.pc++;
     const Instruction& instruction = code[static_cast<std::size_t>(pc)];
     if (is_alone_ && step_alone(state, pc, instruction)) return;
@@ -413,6 +432,23 @@ class Machine {
       case Operation::allocate: allocate(state, pc, instruction); break;
       case Operation::release: release(state, pc, instruction); break;
     }
+  }
+
+  static std::vector<bool> await_targets(const Block& block) {
+    std::vector<bool> targets(block.code.size(), false);
+    for (const Instruction& instruction : block.code)
+      if (instruction.operation == Operation::await) targets[at(instruction.target)] = true;
+    return targets;
+  }
+
+  static void note_await_start(ThreadState<W>& state) {
+    const std::size_t depth = state.callers.size();
+    for (AwaitStart& start : state.await_starts)
+      if (start.depth == depth && start.pc == state.pc) {
+        start.n_events = state.events.size();
+        return;
+      }
+    state.await_starts.push_back({depth, state.pc, state.events.size()});
   }
 
   static void fail(ThreadState<W>& state, std::int32_t pc, ViolationKind kind, Address address) {
@@ -540,7 +576,9 @@ class Machine {
       end_thread(thread, state, result);
       return;
     }
-    std::erase_if(state.rounds, [&](const Rounds& r) { return r.depth == state.callers.size(); });
+    const auto is_of_call = [&](const auto& item) { return item.depth == state.callers.size(); };
+    std::erase_if(state.rounds, is_of_call);
+    std::erase_if(state.await_starts, is_of_call);
     const Caller caller = state.callers.back();
     state.callers.pop_back();
     state.registers.resize(state.base);
@@ -1023,6 +1061,7 @@ class Machine {
   std::deque<ThreadState<W>> threads_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
+  std::vector<std::vector<bool>> await_targets_;  // by block
   bool is_alone_ = false;
   std::unordered_map<Address, std::uint8_t> written_alone_;
   std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;

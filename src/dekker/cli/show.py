@@ -8,7 +8,9 @@ from dekker.frontends import parse_program
 from dekker.ir.passes import apply_passes
 from dekker.ir.text import print_program
 from dekker.ir.validate import validate
+from dekker.models import load_model
 from dekker.run.batch import read_text
+from dekker.run.compilation import compile_for
 from dekker.source import Source
 
 
@@ -16,10 +18,13 @@ from dekker.source import Source
 @click.argument("path", metavar="PROGRAM")
 @click.option("--ir", is_flag=True, help="The program representation (the default, and so far the only view).")
 @click.option("--passes", is_flag=True, help="As engines get it: loops that only wait are awaits.")
-def command(path: str, ir: bool, passes: bool) -> None:
+@click.option("--model", "-m", help="As it is under this model: atomics of C compiled for the processor.")
+def command(path: str, ir: bool, passes: bool, model: str | None) -> None:
     """Print a program as Dekker represents it."""
     program = parse_program(Source(path, read_text(path)))
     validate(program)
+    if model is not None:
+        program = compile_for(program, load_model(model))
     if passes:
         program = apply_passes(program)
     print(print_program(program), end="")

@@ -21,6 +21,7 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
+from dekker.run.compilation import compile_for
 from dekker.run.engines import run_engine
 from dekker.run.fit import require_fit
 from dekker.run.witnesses import asked_executions, deciding_witness, explanation
@@ -119,6 +120,7 @@ def run_file(file: str, options: BatchOptions) -> Record:
         validate(program)
         model_name = options.model or default_model(program)
         model = load_model(model_name)
+        program = compile_for(program, model)
         require_fit(program, model)
         if not options.unroll_waits and forgets_reads(model.program):
             program = apply_passes(program)

@@ -23,6 +23,7 @@ from dekker.models import FOLDER, load_model, model_names
 from dekker.replay import Mismatch, Origin, check_witness, judge, make_witness, replay
 from dekker.report.explanation import Explanation
 from dekker.result import Result
+from dekker.run.compilation import compile_for
 from dekker.source import Source
 from dekker.task import Task
 from dekker.witness import ModelText, ProgramText, Witness
@@ -148,7 +149,7 @@ def reasons_against(model: Model, program: Program, witness: Witness) -> tuple[R
 
 
 def witnessed_program(witness: Witness) -> Program:
-    """The program of a witness, read again."""
+    """The program of a witness, read again and compiled for its model."""
     text = witness.program
     source = Source(text.file, text.text)
     if text.front_end != front_end_of(text.file):
@@ -159,7 +160,7 @@ def witnessed_program(witness: Witness) -> Program:
         )
     program = parse_representation(source) if text.front_end == REPRESENTATION else parse_program(source)
     validate(program)
-    return program
+    return compile_for(program, witnessed_model(witness))
 
 
 def witnessed_model(witness: Witness) -> Model:

@@ -1,0 +1,117 @@
+"""Condition variables, semaphores, barriers, and what happens once.
+
+A wait for a condition variable gives the mutex back, waits for a signal, and locks the mutex again. A signal ends one
+of the waits that go on, any of them; one that comes before the wait is lost. Waits may also end without a signal. Those
+executions are covered too, but only one such end in each call of the function that waits: a wait stands in a loop, and
+every further one does the same once more. A wait with a time limit may end with it at any time.
+
+All of them synchronise with acquire and release order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dekker.frontends.c.lowering.expressions import negate
+from dekker.frontends.c.runtime.basic import nothing
+from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
+from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, static_kind, template
+from dekker.frontends.c.runtime.templates import expand
+from dekker.frontends.c.runtime.whole_program import is_used
+from dekker.ir.expressions import ZERO, Const, Expr
+from dekker.ir.instructions import Assign, Store
+
+EAGAIN = 11
+ERRNO = "errno"
+_MINUS_ONE = Const(0xFFFF_FFFF)
+
+
+def wait(call: ExternalCall, condition: Expr, mutex: Expr) -> Expr:
+    operands = (condition, mutex, THREAD, static_kind(call, mutex))
+    return expand(call, "condition_wait", *operands, instead=chosen_templates(call))
+
+
+def timed_wait(call: ExternalCall, condition: Expr, mutex: Expr, timeout: int) -> Expr:
+    operands = (condition, mutex, THREAD, static_kind(call, mutex), Const(timeout))
+    return expand(call, "condition_timedwait", *operands, instead=chosen_templates(call))
+
+
+def _wait(call: ExternalCall) -> Expr:
+    return wait(call, call.argument(0), call.argument(1))
+
+
+def _timed_wait(call: ExternalCall) -> Expr:
+    return timed_wait(call, call.argument(0), call.argument(1), ETIMEDOUT)
+
+
+def _try_semaphore(error: int) -> Handler:
+    """-1 and an error number if the semaphore is 0."""
+
+    def lower(call: ExternalCall) -> Expr:
+        e = call.emitter
+        got = expand(call, "semaphore_trywait", call.argument(0))
+        end, result = e.new_label(), e.temporary()
+        e.emit(Assign(result, ZERO))
+        e.branch(got, end)
+        e.emit(Assign(result, _MINUS_ONE))
+        if is_used(call, "__errno_location"):
+            e.emit(Store(call.thread_local(ERRNO, 8), Const(error), 4))
+        e.place(end)
+        return e.copy(_register(result))
+
+    return lower
+
+
+def _register(name: str) -> Expr:
+    from dekker.ir.expressions import Reg
+
+    return Reg(name)
+
+
+def _semaphore_init(call: ExternalCall) -> Expr:
+    return expand(call, "semaphore_init", call.argument(0), call.argument(2))
+
+
+def _barrier_init(call: ExternalCall) -> Expr:
+    return expand(call, "barrier_init", call.argument(0), call.argument(2))
+
+
+def errno(call: ExternalCall) -> Expr:
+    return call.thread_local(ERRNO, 8)
+
+
+WAITING: Mapping[str, External] = {
+    "pthread_cond_init": template("condition_init"),
+    "pthread_cond_wait": External(_wait, needs_context=True),
+    **dict.fromkeys(
+        ("pthread_cond_timedwait", "pthread_cond_clockwait"),
+        External(_timed_wait, needs_context=True),
+    ),
+    "pthread_cond_signal": template("condition_signal"),
+    "pthread_cond_broadcast": template("condition_broadcast"),
+    "sem_init": External(_semaphore_init),
+    "sem_wait": template("semaphore_wait"),
+    "sem_trywait": External(_try_semaphore(EAGAIN)),
+    **dict.fromkeys(("sem_timedwait", "sem_clockwait"), External(_try_semaphore(ETIMEDOUT))),
+    "sem_post": template("semaphore_post"),
+    "sem_getvalue": template("semaphore_getvalue", arguments=2),
+    "pthread_barrier_init": External(_barrier_init),
+    "pthread_barrier_wait": template("barrier_wait"),
+    "pthread_once": template("once", arguments=2),
+    "__errno_location": External(errno, needs_context=True),
+    **dict.fromkeys(
+        (
+            "pthread_cond_destroy",
+            "pthread_condattr_init",
+            "pthread_condattr_destroy",
+            "pthread_condattr_setclock",
+            "sem_destroy",
+            "pthread_barrier_destroy",
+            "pthread_barrierattr_init",
+            "pthread_barrierattr_destroy",
+        ),
+        External(nothing),
+    ),
+}
+
+__all__ = ["WAITING", "negate", "timed_wait", "wait"]

@@ -1,0 +1,80 @@
+"""What the text of all modules tells about the program as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from dekker.frontends.c.linking import Linkage
+from dekker.frontends.c.runtime.interface import ExternalCall
+
+RELEASING = frozenset(
+    "pthread_mutex_unlock mtx_unlock pthread_spin_unlock _ZNSt3__15mutex6unlockEv "
+    "_ZNSt3__115recursive_mutex6unlockEv".split()
+)
+CALLING_BACK = frozenset("pthread_once call_once _ZNSt3__111__call_onceERVmPvPFvS2_E".split())
+
+_FUNCTION = re.compile(r"^define [^\n]*?@(\"[^\"]+\"|[\w.$]+)\([^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_CALLED = re.compile(r"\b(?:call|invoke) [^\n]*?(?:@(\"[^\"]+\"|[\w.$]+)|(%[\w.$]+|%\"[^\"]+\"))\(")
+_STATIC_KIND = re.compile(r"%struct\.__pthread_mutex_s \{ (?:i32 [^,]+, ){4}i32 [1-9]")
+
+
+def is_used(call: ExternalCall, *names: str) -> bool:
+    """Does any module declare one of these functions?"""
+    shared = call.lowering.unit.linkage.shared
+    return any(name in shared for name in names)
+
+
+def has_match(call: ExternalCall, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(unit.module.source.text) for unit in call.lowering.unit.linkage.units)
+
+
+def has_static_kinds(call: ExternalCall) -> bool:
+    """Is a mutex of another kind than the normal one made by an initial value?"""
+    return _facts(call.lowering.unit.linkage).has_static_kinds
+
+
+def unlocks_only_here(call: ExternalCall) -> bool:
+    """While the function around runs, does no other function that its thread runs unlock a mutex?"""
+    name = call.lowering.header.name
+    return name not in _facts(call.lowering.unit.linkage).disturbed
+
+
+@dataclass(slots=True)
+class _Facts:
+    """`disturbed` functions call others that unlock mutexes, or may do so."""
+
+    linkage: Linkage
+    has_static_kinds: bool
+    disturbed: set[str] = field(default_factory=set)
+
+
+_latest: list[_Facts] = []
+
+
+def _facts(linkage: Linkage) -> _Facts:
+    """Kept for the program at hand."""
+    if not _latest or _latest[0].linkage is not linkage:
+        texts = [unit.module.source.text for unit in linkage.units]
+        _latest[:] = [_Facts(linkage, any(map(_STATIC_KIND.search, texts)), _disturbed(texts))]
+    return _latest[0]
+
+
+def _disturbed(texts: Iterable[str]) -> set[str]:
+    callees: dict[str, set[str]] = {}
+    disturbed: set[str] = set()
+    for text in texts:
+        for match in _FUNCTION.finditer(text):
+            name = match[1].strip('"')
+            called = [(found[1] or "").strip('"') for found in _CALLED.finditer(match[2])]
+            callees.setdefault(name, set()).update(called)
+            if "" in called or not CALLING_BACK.isdisjoint(called):
+                disturbed.add(name)
+    releasing = disturbed | {name for name, called in callees.items() if not RELEASING.isdisjoint(called)}
+    changed = True
+    while changed:
+        disturbed |= {name for name, called in callees.items() if not releasing.isdisjoint(called)}
+        changed = not disturbed <= releasing
+        releasing |= disturbed
+    return disturbed

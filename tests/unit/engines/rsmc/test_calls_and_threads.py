@@ -1,0 +1,217 @@
+"""Programs with functions, threads that are spawned and joined, and allocation."""
+
+from __future__ import annotations
+
+import pytest
+
+from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.rsmc.orders import COMMIT_ORDERS
+from dekker.ir.text import parse_program
+from dekker.ir.validate import validate
+from dekker.models import load_model
+from dekker.result import Result
+from dekker.source import Source
+from dekker.task import Limits, Task
+
+
+def run(text: str, model: str = "sc", limits: Limits = Limits(counts_known_rounds=False)) -> Result:
+    program = parse_program(Source("test.ir", f"program test\narchitecture none\n{text}"))
+    validate(program)
+    return rsmc.run(Task(program, load_model(model), limits))
+
+
+STORE_BUFFERING = """
+object x[8]
+object y[8]
+
+function worker(mine, other) {
+  store.4 [mine] = 1 relaxed
+  a = load.4 [other] relaxed
+  return a
+}
+
+function main() {
+  first = spawn &worker(&x, &y)
+  second = spawn &worker(&y, &x)
+  a = join first
+  b = join second
+  c = load.4 [&x]
+}
+
+thread main runs main
+observe 0:a, 0:b, 0:c
+"""
+
+
+@pytest.mark.parametrize("model", COMMIT_ORDERS)
+def test_threads_are_as_weak_as_the_model_says(model: str) -> None:
+    found = run(STORE_BUFFERING, model)
+    both_old = set() if model == "sc" else {(0, 0, 1)}
+    assert set(found.states) == {(0, 1, 1), (1, 0, 1), (1, 1, 1)} | both_old
+    assert set(found.states.values()) == {1}
+    assert (found.blocked, found.statistics["abandoned"], found.flags) == (0, 0, {})
+
+
+@pytest.mark.parametrize("model", COMMIT_ORDERS)
+def test_what_a_thread_does_before_it_spawns_and_after_it_ends_is_seen(model: str) -> None:
+    found = run(
+        """
+object x[8]
+object y[8]
+function worker() {
+  a = load.4 [&x]
+  store.4 [&y] = a add.32 1
+  return 7
+}
+function main() {
+  n = choose 0..1
+  store.4 [&x] = 5
+  t = spawn &worker()
+  r = join t
+  b = load.4 [&y]
+}
+thread main runs main
+observe 0:r, 0:b
+""",
+        model,
+    )
+    assert found.states == {(7, 6): 2}
+    assert not found.flags
+
+
+def test_recursion_and_function_pointers() -> None:
+    found = run("""
+function factorial(n) {
+  branch n sgt.32 1 -> more
+  return 1
+more:
+  r = call &factorial(n sub.32 1)
+  return n mul.32 r
+}
+function apply(f, n) {
+  r = call f(n)
+  return r
+}
+function main() {
+  a = call &apply(&factorial, 6)
+}
+thread main runs main
+observe 0:a
+""")
+    assert found.states == {(720,): 1}
+    assert found.statistics["commits"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "message"),
+    [
+        ("r = call 5()", "call", "no function"),
+        ("r = call &main()", "call", "nested too deeply"),
+        ("r = join 9", "join", "no thread"),
+        ("free 64", "release", "not allocated"),
+        ("p = allocate 0x7fffffffffff", "allocation", "allocation of"),
+        ("p = allocate 8\nv = load.4 [p add.64 8]", "memory", "lie in no object"),
+    ],
+)
+def test_what_goes_wrong_is_named(body: str, kind: str, message: str) -> None:
+    found = run(f"function main() {{\n{body}\n}}\nthread main runs main\n")
+    (violation,) = found.violations
+    assert violation.kind == kind
+    assert message in violation.message
+    assert violation.span is not None
+
+
+def test_allocated_memory_is_shared_and_zero() -> None:
+    found = run("""
+function worker(p) {
+  store.8 [p add.64 8] = p
+  return 0
+}
+function main() {
+  p = allocate 16 zeroed
+  q = allocate 16 zeroed
+  t = spawn &worker(p)
+  old = load.8 [p]
+  x = join t
+  new = load.8 [p add.64 8]
+  same = new eq.64 p
+  other = p eq.64 q
+}
+thread main runs main
+observe 0:old, 0:same, 0:other
+""")
+    assert found.states == {(0, 1, 0): 1}
+
+
+LOCKS = """
+object a[8]
+object b[8]
+function lock(m) {
+again:
+  old, ok = cmpxchg.4 [m] 0 -> 1 acquire / relaxed
+  await ok -> again
+  return 0
+}
+function unlock(m) {
+  store.4 [m] = 0 release
+  return 0
+}
+function both(m, n) {
+  call &lock(m)
+  call &lock(n)
+  call &unlock(n)
+  call &unlock(m)
+  return 0
+}
+function main() {
+  s = spawn &both(&a, &b)
+  t = spawn &both(FIRST, SECOND)
+  x = join s
+  y = join t
+}
+thread main runs main
+"""
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "rc11", "aarch64"])
+def test_a_deadlock_is_found_and_only_where_there_is_one(model: str) -> None:
+    crossed = run(LOCKS.replace("FIRST", "&b").replace("SECOND", "&a"), model)
+    assert crossed.deadlocks == 1
+    assert crossed.complete_executions == 2
+    ordered = run(LOCKS.replace("FIRST", "&a").replace("SECOND", "&b"), model)
+    assert ordered.deadlocks == 0
+    assert ordered.complete_executions == 2
+
+
+LOOP = """
+object x[8]
+function worker() {
+  store.4 [&x] = 1
+  return 0
+}
+function main() {
+  t = spawn &worker()
+outer:
+  j = 0
+inner:
+  j = j add.32 1
+  branch j slt.32 9 -> inner
+  i = i add.32 1
+  branch i slt.32 7 -> outer
+  BODY
+}
+thread main runs main
+observe 0:i, 0:j
+"""
+
+
+def test_rounds_that_nothing_read_decides_are_not_bounded() -> None:
+    found = run(LOOP.replace("BODY", "a = join t"))
+    assert (found.states, found.cut) == ({(7, 9): 1}, 0)
+    bounded = run(LOOP.replace("BODY", "a = join t"), limits=Limits())
+    assert (bounded.states, bounded.cut) == ({}, 1)
+
+
+def test_a_loop_without_end_is_cut() -> None:
+    found = run("function f() {\nreturn 0\n}\nfunction main() {\nr = call &f()\nL:\njump L\n}\nthread main runs main\n")
+    assert (found.complete_executions, found.cut) == (0, 1)
