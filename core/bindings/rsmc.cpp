@@ -73,8 +73,9 @@ Block read_block(const BlockArgument& argument) {
 }
 
 // blocks, expressions that are arguments, block numbers by address, classes of the accesses and the fence that synchronise
+// and of the writes that release memory
 using FunctionsArgument = std::tuple<std::vector<BlockArgument>, std::vector<std::int32_t>,
-                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 3>>;
+                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 4>>;
 
 void read_functions(Program& program, const FunctionsArgument& argument) {
   const auto& [blocks, arguments, addresses, classes] = argument;
@@ -82,6 +83,7 @@ void read_functions(Program& program, const FunctionsArgument& argument) {
   program.arguments = arguments;
   for (const auto& [address, block] : addresses) program.function_at[address] = block;
   program.synchronisation = {classes[0], classes[1], classes[2]};
+  program.release_class = classes[3];
 }
 
 // code operation width operand, repeated
@@ -159,6 +161,8 @@ const char* violation_name(ViolationKind kind) {
   switch (kind) {
     case ViolationKind::assertion: return "assertion";
     case ViolationKind::memory: return "memory";
+    case ViolationKind::use_after_free: return "use after free";
+    case ViolationKind::double_free: return "double free";
     case ViolationKind::call: return "call";
     case ViolationKind::join: return "join";
     case ViolationKind::release: return "release";

@@ -10,8 +10,13 @@ namespace {
 
 template <std::size_t W>
 Outcome explore_with(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-                     const CommitOrder& order, const Limits& limits, const Progress& progress) {
-  return Explorer<W>(program, model, check_names, order, limits, progress).run();
+                     const CommitOrder& order, const Limits& limits, const Progress& progress, Fields& fields) {
+  while (true) {
+    try {
+      return Explorer<W>(program, model, check_names, order, limits, progress, fields).run();
+    } catch (const NewFields&) {
+    }
+  }
 }
 
 }  // namespace
@@ -20,9 +25,10 @@ Outcome explore_with(const Program& program, const ModelProgram& model, const st
 Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
                 const CommitOrder& order, const Limits& limits, const Progress& progress) {
   constexpr std::array attempts{explore_with<1>, explore_with<2>, explore_with<4>, explore_with<8>, explore_with<16>};
+  Fields fields;
   for (const auto attempt : attempts) {
     try {
-      return attempt(program, model, check_names, order, limits, progress);
+      return attempt(program, model, check_names, order, limits, progress, fields);
     } catch (const CapacityNeeded&) {
     }
   }

@@ -70,7 +70,7 @@ Place = tuple[int, int, int]
 class NativeProgram:
     """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it. Blocks, the code of threads
     and then of functions, are numbered. `synchronisation` holds the event classes of the writes and reads with which
-    threads are spawned and joined, and of the fences at these."""
+    threads are spawned and joined, of the fences at these, and of the writes that release memory."""
 
     threads: list[Block]
     expressions: list[list[int]]
@@ -82,7 +82,7 @@ class NativeProgram:
     functions: list[Block]
     arguments: list[int]
     function_addresses: list[tuple[int, int]]
-    synchronisation: tuple[int, int, int]
+    synchronisation: tuple[int, int, int, int]
 
 
 RawTrace = list[tuple[int, int, int, int, int, int, int, int]]

@@ -31,7 +31,7 @@ from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import MemoryValue, Observable, Property, RegisterValue
 from dekker.ir.validate import validate
 from dekker.models import load_model
-from dekker.run.compilation import PROCESSORS, compile_for
+from dekker.run.prepare import PROCESSORS, compile_for
 from dekker.source import Source
 from dekker.task import Task
 

@@ -1,7 +1,7 @@
 """Compares what a C program computes as a native program with what its translation computes.
 
-Programs come from `tests.strategies.c_programs`: they leave their results in `out`. The native program runs in a process
-of its own, under a time limit.
+Programs come from `tests.strategies.c_programs`: they leave their results in `out`. The native program runs in a
+process of its own, under a time limit.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from dekker.frontends.c import Options, parse_c
 from tests.reference.sequential import Machine, Stuck, memory_of, run
 from tests.strategies.c_programs import OUT_SIZE, c_program
+
+from dekker.frontends.c import Options, parse_c
 
 NATIVE_FLAGS = ("-std=gnu11", "-O1", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-w", "-DNATIVE")
 TIME_LIMIT = 10

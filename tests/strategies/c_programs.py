@@ -1,8 +1,8 @@
 """Random C programs without undefined behaviour (signed overflow apart, which wraps: compile with `-fwrapv`).
 
-A program leaves what it computes in `unsigned long out[OUT_SIZE]`; `out_count` counts the results. With `NATIVE` defined
-`main` prints them. Nothing depends on the order in which a compiler evaluates operands: calls and increments are
-statements.
+A program leaves what it computes in `unsigned long out[OUT_SIZE]`; `out_count` counts the results. With `NATIVE`
+defined `main` prints them. Nothing depends on the order in which a compiler evaluates operands: calls and increments
+are statements.
 """
 
 from __future__ import annotations
@@ -27,9 +27,18 @@ _PRELUDE = f"""\
 #endif
 unsigned long out[{OUT_SIZE}];
 unsigned int out_count;
-static void emit(unsigned long value) {{ out[out_count % {OUT_SIZE}] = out[out_count % {OUT_SIZE}] * 31 + value; out_count++; }}
-static void emit_double(double value) {{ unsigned long bits; if (value == value) {{ memcpy(&bits, &value, 8); emit(bits); }} }}
-static void emit_float(float value) {{ unsigned int bits; if (value == value) {{ memcpy(&bits, &value, 4); emit(bits); }} }}
+static void emit(unsigned long value) {{
+  out[out_count % {OUT_SIZE}] = out[out_count % {OUT_SIZE}] * 31 + value;
+  out_count++;
+}}
+static void emit_double(double value) {{
+  unsigned long bits;
+  if (value == value) {{ memcpy(&bits, &value, 8); emit(bits); }}
+}}
+static void emit_float(float value) {{
+  unsigned int bits;
+  if (value == value) {{ memcpy(&bits, &value, 4); emit(bits); }}
+}}
 static long to_long(double value) {{ return value > -1e15 && value < 1e15 ? (long)value : 7; }}
 """
 
@@ -138,7 +147,7 @@ class Generator:
             return f"{r.choice((0.0, 1.0, -1.5, 3.25, 1e10, 0.1, r.uniform(-100, 100)))!r}" + (
                 "f" if kind == "float" else ""
             )
-        bits = {"char": 8, "short": 16, "int": 32, "long": 64}[kind.split()[-1]]
+        bits = {"char": 8, "short": 16, "int": 32, "long": 64}[kind.rsplit(maxsplit=1)[-1]]
         value = r.choice(
             (0, 1, 2, 3, 5, 7, r.getrandbits(bits), (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1)
         )
@@ -161,7 +170,8 @@ class Generator:
     def global_variable(self) -> None:
         r = self.random
         prefix = r.choice(("", "", "static ", "_Thread_local ", "volatile ", "_Atomic "))
-        kind = r.choice(INTEGERS)
+        # Compilers disagree on `_Atomic _Bool x; x += 3;`.
+        kind = r.choice(INTEGERS[:-1] if prefix == "_Atomic " else INTEGERS)
         shape = r.random()
         name = self.name("g")
         if shape < 0.4:
@@ -222,7 +232,7 @@ class Generator:
         """Functions called through pointers, with variable arguments, through a table."""
         r = self.random
         names = []
-        for index in range(3):
+        for _ in range(3):
             name = self.name("h")
             names.append(name)
             scope = self.top.copy()
@@ -231,7 +241,8 @@ class Generator:
         self.lines.append(f"static long (*table[3])(long, unsigned int) = {{ {', '.join(names)} }};")
         self.lines.append(
             "static long total(int n, ...) { va_list list; va_start(list, n); long t = 0; for (int i = 0; i < n; i++) "
-            f"t = t * {r.choice((3, 5, 7))} + (i % 3 == 2 ? to_long(va_arg(list, double)) : i % 3 == 1 ? va_arg(list, long) : va_arg(list, int)); "
+            f"t = t * {r.choice((3, 5, 7))} + (i % 3 == 2 ? to_long(va_arg(list, double)) : "
+            "i % 3 == 1 ? va_arg(list, long) : va_arg(list, int)); "
             "va_end(list); return t; }"
         )
 
@@ -287,12 +298,10 @@ class Generator:
         ]
         simple += [self.text, self.matrix, self.union, self.nested_struct, self.variable_length, self.jumps]
         nested = [self.branch, self.loop, self.loop, self.switch, self.condition]
-        choices = simple + nested * 2 if depth > 0 else simple
-        handler = r.choice(choices)
-        if handler in nested:
-            handler(scope, depth - 1)  # type: ignore[call-arg]
+        if depth > 0 and r.randrange(len(simple) + 2 * len(nested)) >= len(simple):
+            r.choice(nested)(scope, depth - 1)
         else:
-            handler(scope)  # type: ignore[call-arg]
+            r.choice(simple)(scope)
 
     def place(self, scope: Scope) -> tuple[str, str] | None:
         """An integer lvalue and its type."""
@@ -497,11 +506,23 @@ class Generator:
                 f"{place} = __builtin_bswap64({a});",
                 f"{{ int t_; {place} = __builtin_add_overflow((int)({a}), (int)({b}), &t_); emit(t_); }}",
                 f"{{ long t_; {place} = __builtin_mul_overflow((long)({a}), (long)({b}), &t_); emit(t_); }}",
-                f"{{ unsigned t_; {place} = __builtin_mul_overflow((unsigned)({a}), (unsigned)({b}), &t_); emit(t_); }}",
-                f"{{ unsigned long t_; {place} = __builtin_sub_overflow((unsigned long)({a}), (unsigned long)({b}), &t_); emit(t_); }}",
+                (
+                    f"{{ unsigned t_; {place} = __builtin_mul_overflow((unsigned)({a}), (unsigned)({b}), &t_); "
+                    f"emit(t_); }}"
+                ),
+                (
+                    f"{{ unsigned long t_; "
+                    f"{place} = __builtin_sub_overflow((unsigned long)({a}), (unsigned long)({b}), &t_); emit(t_); }}"
+                ),
                 f"{place} = ((unsigned __int128)(unsigned long)({a}) * (unsigned long)({b})) >> 64;",
-                f"{{ __int128 t_ = (__int128)({a}) * ({b}) + ({a}); {place} = t_ >> ((unsigned int)({b}) & 127); emit(t_ < (__int128)({b})); }}",
-                f"{{ unsigned __int128 t_ = ({a}); t_ = (t_ << 70) - ({b}); {place} = t_ >> 3; emit(t_ >> 65); emit(t_ > 5); }}",
+                (
+                    f"{{ __int128 t_ = (__int128)({a}) * ({b}) + ({a}); {place} = t_ >> ((unsigned int)({b}) & 127); "
+                    f"emit(t_ < (__int128)({b})); }}"
+                ),
+                (
+                    f"{{ unsigned __int128 t_ = ({a}); t_ = (t_ << 70) - ({b}); {place} = t_ >> 3; emit(t_ >> 65); "
+                    f"emit(t_ > 5); }}"
+                ),
                 f"{place} = ((unsigned int)({a}) << 7) | ((unsigned int)({a}) >> 25);",
             )
         )
@@ -516,10 +537,12 @@ class Generator:
         self.lines.append(f"_Atomic {kind} {name} = {self.integer(scope, 1)};")
         self.lines.append(f"{target} = atomic_fetch_{op}(&{name}, {self.integer(scope, 1)}); emit({name});")
         self.lines.append(
-            f"{{ {kind} old_ = {self.integer(scope, 1)}; emit(atomic_compare_exchange_strong(&{name}, &old_, {self.integer(scope, 1)})); emit(old_); }}"
+            f"{{ {kind} old_ = {self.integer(scope, 1)}; "
+            f"emit(atomic_compare_exchange_strong(&{name}, &old_, {self.integer(scope, 1)})); emit(old_); }}"
         )
         self.lines.append(
-            f"emit(atomic_exchange_explicit(&{name}, {self.integer(scope, 1)}, memory_order_acq_rel)); {name} += 3; emit({name});"
+            f"emit(atomic_exchange_explicit(&{name}, {self.integer(scope, 1)}, memory_order_acq_rel)); "
+            f"{name} += 3; emit({name});"
         )
 
     def text(self, scope: Scope) -> None:
@@ -537,7 +560,8 @@ class Generator:
         kind, rows, columns = self.random.choice(INTEGERS), self.random.randint(1, 4), self.random.randint(1, 4)
         name = self.name("k")
         self.lines.append(
-            f"{kind} {name}[{rows}][{columns}]; for (int i = 0; i < {rows}; i++) for (int j = 0; j < {columns}; j++) {name}[i][j] = i * 5 + j;"
+            f"{kind} {name}[{rows}][{columns}]; for (int i = 0; i < {rows}; i++) for (int j = 0; "
+            f"j < {columns}; j++) {name}[i][j] = i * 5 + j;"
         )
         self.lines.append(
             f"{name}[{self.index(scope, rows)}][{self.index(scope, columns)}] = {self.integer(scope, 2)};"

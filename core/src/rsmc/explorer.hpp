@@ -17,9 +17,9 @@ template <std::size_t W>
 class Explorer {
  public:
   Explorer(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-           const CommitOrder& order, const Limits& limits, const Progress& progress)
+           const CommitOrder& order, const Limits& limits, const Progress& progress, Fields& fields)
       : program_(program), order_(order), limits_(limits), progress_(progress), check_names_(check_names),
-        run_(program, model, order_, limits_), active_(program.threads.size()) {
+        run_(program, model, order_, limits_, fields), active_(program.threads.size()) {
     if (limits.timeout_s > 0)
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.timeout_s));
   }
@@ -394,12 +394,24 @@ class Explorer {
       if (thread.status == ThreadStatus::failed)
         note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
     for (const Location<W>& location : run_.locations()) {
+      note_writes_after_release(location);
       if (!location.is_outside) continue;
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
         if (is_access && e.address == location.address) note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
       }
+    }
+  }
+
+  void note_writes_after_release(const Location<W>& location) {
+    const auto releases = [&](EventId id) { return event(id).is_release; };
+    const auto first = std::ranges::find_if(location.order, releases);
+    for (auto it = first; it != location.order.end(); ++it) {
+      if (it == first) continue;
+      const Event<W>& e = event(*it);
+      const ViolationKind kind = e.is_release ? ViolationKind::double_free : ViolationKind::use_after_free;
+      if (!e.is_release || run_.machine().is_header(e.address)) note_violation({kind, run_.machine().place_of(e), e.address});
     }
   }
 

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <stdexcept>
 #include <vector>
@@ -23,6 +24,13 @@ namespace dekker::rsmc {
 
 // More events or run items than the words at hand can number; the exploration starts again with more.
 struct CapacityNeeded {};
+
+// The parts of allocated objects that programs access, by start of the object: offset and size. Releasing an object writes
+// to all of them, so that an access after that is seen as one that the model allows to come after those writes. They are
+// found out by exploring: when there are new ones, the exploration starts again.
+using Fields = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
+
+struct NewFields {};
 
 using EventId = std::uint32_t;
 using NodeId = std::uint32_t;
@@ -62,6 +70,7 @@ struct Event {
   std::int32_t event_class = 0;
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
+  bool is_release = false;     // a write that releases memory
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
   NodeId address_node = 0;
@@ -166,8 +175,8 @@ struct Node {
 template <std::size_t W>
 class Machine {
  public:
-  Machine(const Program& program, const CommitOrder& order, const Limits& limits)
-      : program_(program), order_(order), limits_(limits) {
+  Machine(const Program& program, const CommitOrder& order, const Limits& limits, Fields& fields)
+      : program_(program), order_(order), limits_(limits), fields_(fields), known_fields_(fields) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b)
@@ -286,6 +295,27 @@ class Machine {
     const ThreadState<W>& other = threads_[at(e.waits_for)];
     const EventId write = other.begin != no_event && &events_[other.begin] == &e ? other.started_by : other.end;
     return write != no_event && events_[write].state == EventState::committed;
+  }
+
+  // Called for every location that is accessed.
+  void note_field(Address address, std::uint8_t size) {
+    for (const AllocatedObject& object : objects_)
+      if (address >= object.start && address - object.start < object.size) {
+        const bool is_new = fields_[object.start].insert({address - object.start, size}).second;
+        if (is_new && releases_) throw NewFields{};
+      }
+  }
+
+  bool is_header(Address address) const {
+    return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
+  }
+
+  // The run goes on without the thread.
+  void fail_at(const Event<W>& e, ViolationKind kind) {
+    save(e.thread);
+    ThreadState<W>& state = threads_[at(e.thread)];
+    state.block = e.block;
+    fail(state, e.pc, kind, e.address);
   }
 
   bool is_in_object(Address address, std::uint8_t size) const {
@@ -430,7 +460,7 @@ class Machine {
       case Operation::spawn: spawn(thread, state, pc, instruction); break;
       case Operation::join: join(thread, state, pc, instruction); break;
       case Operation::allocate: allocate(state, pc, instruction); break;
-      case Operation::release: release(state, pc, instruction); break;
+      case Operation::release: release(thread, state, pc, instruction); break;
     }
   }
 
@@ -475,6 +505,7 @@ class Machine {
         return update_alone(state, pc, instruction);
       case Operation::store_conditional:
       case Operation::choose:
+      case Operation::release:
       case Operation::spawn: break;
       default: return false;
     }
@@ -697,17 +728,42 @@ class Machine {
       fail(state, pc, ViolationKind::allocation, size);
       return;
     }
-    const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated;
+    const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated + allocation_gap;
     state.allocated += (size / allocation_gap + 2) * allocation_gap;
     objects_.push_back({start, size});
     in_register(state, instruction.destination) = {constant(start), {}};
   }
 
-  void release(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-    const Value address = *value(evaluate(state, instruction.value).node);
+  void release(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value address = now(state, instruction.value);
+    if (address == 0) return;
     const auto starts_there = [&](const AllocatedObject& object) { return object.start == address; };
-    if (address != 0 && std::ranges::none_of(objects_, starts_there)) fail(state, pc, ViolationKind::release, address);
+    if (std::ranges::none_of(objects_, starts_there)) {
+      fail(state, pc, ViolationKind::release, address);
+      return;
+    }
+    if (fields_ != known_fields_) throw NewFields{};
+    releases_ = true;
+    release_write(thread, state, pc, header_of(address), header_size);
+    const auto fields = known_fields_.find(address);
+    if (fields == known_fields_.end()) return;
+    for (const auto& [offset, size] : fields->second) release_write(thread, state, pc, address + offset, size);
   }
+
+  void release_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size) {
+    const NodeId where = constant(address);
+    const EventId id = create(thread, state, pc, EventKind::write, program_.release_class);
+    Event<W>& e = events_[id];
+    e.size = size;
+    e.address_node = where;
+    e.value_node = 0;
+    e.is_release = true;
+    if (!order_.in_order) find_order(state, e);
+  }
+
+  // In the gap before the object: written by all that release it, and by nothing else.
+  static constexpr std::uint8_t header_size = 8;
+  static Address header_of(Address object) { return object - 16; }
 
   static constexpr Address allocation_gap = 64;
   static constexpr std::size_t deepest_call = 1000;
@@ -1061,6 +1117,9 @@ class Machine {
   std::deque<ThreadState<W>> threads_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
+  Fields& fields_;
+  const Fields known_fields_;
+  bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   bool is_alone_ = false;
   std::unordered_map<Address, std::uint8_t> written_alone_;

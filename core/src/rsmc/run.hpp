@@ -38,8 +38,8 @@ class Run {
     std::size_t items, matrix, locations, trail;
   };
 
-  Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits)
-      : program_(program), order_(order), matrix_(program, model), machine_(program, order, limits),
+  Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits, Fields& fields)
+      : order_(order), matrix_(program, model), machine_(program, order, limits, fields),
         commit_before_(order_, machine_), random_(order.pick_seed) {
     take_local_events();
   }
@@ -124,6 +124,7 @@ class Run {
     trail_.push_back({Change::read, id, place});
     if (!decide()) return false;
     if (e.is_compare && failed) mark_absent(e.partner);
+    if (e.read_from != no_event && machine_.event(e.read_from).is_release) machine_.fail_at(e, ViolationKind::use_after_free);
     proceed(e.thread);
     return true;
   }
@@ -283,7 +284,8 @@ class Run {
       if (location.address < e.address + e.size && e.address < location.address + location.size)
         throw MixedSizes{machine_.place_of(e)};
     }
-    Location<W> made{e.address, e.size, is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}};
+    if (!e.is_release) machine_.note_field(e.address, e.size);
+    Location<W> made{e.address, e.size, !e.is_release && is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}};
     made.members.set(made.initial_index);
     locations_.push_back(std::move(made));
     settle();
@@ -523,7 +525,6 @@ class Run {
     }
   }
 
-  const Program& program_;
   const CommitOrder& order_;
   Matrix<W> matrix_;
   Machine<W> machine_;

@@ -10,7 +10,7 @@ from dekker.ir.text import print_program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.run.batch import read_text
-from dekker.run.compilation import compile_for
+from dekker.run.prepare import prepare
 from dekker.source import Source
 
 
@@ -24,7 +24,7 @@ def command(path: str, ir: bool, passes: bool, model: str | None) -> None:
     program = parse_program(Source(path, read_text(path)))
     validate(program)
     if model is not None:
-        program = compile_for(program, load_model(model))
-    if passes:
+        program = prepare(program, load_model(model), unroll_waits=not passes)
+    elif passes:
         program = apply_passes(program)
     print(print_program(program), end="")

@@ -13,17 +13,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from dekker.cat.forgetting import forgets_reads
 from dekker.errors import DekkerError, InputError, UnsupportedError
 from dekker.frontends import EXTENSIONS, default_model, parse_program
-from dekker.ir.passes import apply_passes
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
-from dekker.run.compilation import compile_for
 from dekker.run.engines import run_engine
-from dekker.run.fit import require_fit
+from dekker.run.prepare import prepare
 from dekker.run.witnesses import asked_executions, deciding_witness, explanation
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -120,10 +117,7 @@ def run_file(file: str, options: BatchOptions) -> Record:
         validate(program)
         model_name = options.model or default_model(program)
         model = load_model(model_name)
-        program = compile_for(program, model)
-        require_fit(program, model)
-        if not options.unroll_waits and forgets_reads(model.program):
-            program = apply_passes(program)
+        program = prepare(program, model, unroll_waits=options.unroll_waits)
         task = Task(program, model, options.limits, examples=options.witness or options.explain)
         engine, result = run_engine(options.engine, task)
         record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)

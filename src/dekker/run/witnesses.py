@@ -23,7 +23,7 @@ from dekker.models import FOLDER, load_model, model_names
 from dekker.replay import Mismatch, Origin, check_witness, judge, make_witness, replay
 from dekker.report.explanation import Explanation
 from dekker.result import Result
-from dekker.run.compilation import compile_for
+from dekker.run.prepare import compile_for
 from dekker.source import Source
 from dekker.task import Task
 from dekker.witness import ModelText, ProgramText, Witness

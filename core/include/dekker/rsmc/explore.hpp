@@ -66,7 +66,7 @@ struct TraceEvent {
 // Threads one after the other, each in program order.
 using Trace = std::vector<TraceEvent>;
 
-enum class ViolationKind : std::uint8_t { assertion, memory, call, join, release, allocation };
+enum class ViolationKind : std::uint8_t { assertion, memory, use_after_free, double_free, call, join, release, allocation };
 
 struct Violation {
   ViolationKind kind;

@@ -121,6 +121,7 @@ struct Program {
   std::vector<std::int32_t> arguments;  // of calls: expressions, by number
   std::unordered_map<Address, std::int32_t> function_at;  // block numbers
   Synchronisation synchronisation;
+  std::int32_t release_class = none;  // of the writes by which memory is released
   std::vector<Expression> expressions;
   std::vector<EventClass> classes;
   std::int32_t initial_class = none;

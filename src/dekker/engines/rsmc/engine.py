@@ -7,14 +7,14 @@ from functools import lru_cache
 from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
-from dekker.engines.rsmc.events import program_events, synchronising_events
+from dekker.engines.rsmc.events import program_events, runtime_events
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import FINAL_WRITES, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
-from dekker.ir.instructions import Call, Spawn
+from dekker.ir.instructions import Call, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -103,7 +103,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         registers.append(encoder.registers)
     blocks = [encoder.function(function) for function in functions]
     initial_class = encoder.initial_class()
-    synchronisation = _synchronisation(encoder, order) if functions else (NONE, NONE, NONE)
+    synchronisation = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
     return NativeProgram(
         threads,
         encoder.expressions,
@@ -125,10 +125,15 @@ def _callable_functions(program: Program) -> list[Function]:
     return list(program.functions) if calls else []
 
 
-def _synchronisation(encoder: Encoder, order: CommitOrder) -> tuple[int, int, int]:
-    """Threads begin and end as if with a strong fence."""
-    write, read, fence = synchronising_events()
-    return encoder.event_class(write), encoder.event_class(read), encoder.event_class(fence)
+def _needs_runtime(program: Program) -> bool:
+    return any(isinstance(i, Spawn | Join | Free) for function in program.functions for i in function.body)
+
+
+def _synchronisation(encoder: Encoder) -> tuple[int, int, int, int]:
+    """Threads begin and end as if with a strong fence. What releases memory is a plain write."""
+    write, read, fence, release = runtime_events()
+    classes = encoder.event_class
+    return classes(write), classes(read), classes(fence), classes(release)
 
 
 def _initial_bytes(program: Program, places: Layout) -> list[tuple[int, int]]:
@@ -186,6 +191,10 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
             message = getattr(instruction, "message", "assertion")
         case "memory":
             message = f"access to {getattr(instruction, 'size', 0)} bytes at {address:#x}, which lie in no object"
+        case "use after free":
+            message = f"access to memory at {address:#x} that may have been freed"
+        case "double free":
+            message = "this memory may have been freed already"
         case "call":
             message = f"call of {address:#x}, which is no function" if address else "calls are nested too deeply"
         case "join":

@@ -59,6 +59,6 @@ def _fence(name: str) -> Event:
     return Event("F", 0, 0, fence=name)
 
 
-def synchronising_events() -> tuple[Event, Event, Event]:
-    """The write, the read and the fence with which threads begin, end and are joined."""
-    return _access("W", Order.SEQ_CST), _access("R", Order.SEQ_CST), _fence("mfence")
+def runtime_events() -> tuple[Event, Event, Event, Event]:
+    """The write, the read and the fence with which threads begin, end and are joined; the write that frees memory."""
+    return _access("W", Order.SEQ_CST), _access("R", Order.SEQ_CST), _fence("mfence"), _access("W", Order.PLAIN)

@@ -17,6 +17,7 @@ from dekker.frontends.c.llvm.metadata import read_source
 from dekker.frontends.c.llvm.module import Module
 from dekker.frontends.c.lowering.unit import ARCHITECTURE, lower_program
 from dekker.frontends.c.runtime import RUNTIME, Runtime
+from dekker.frontends.c.runtime.sections import with_section_lock
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 
@@ -42,6 +43,6 @@ def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runti
     linkage = link([(Module(item.source), item.compiled) for item in compiled])
     name = Path(paths[0]).stem
     source = compiled[0].source if not compiled[0].compiled else read_source(str(Path(paths[0]).absolute()))
-    program = lower_program(name, linkage, runtime, options.nondet, source)
+    program = with_section_lock(lower_program(name, linkage, runtime, options.nondet, source))
     validate(program)
     return program

@@ -4,25 +4,29 @@ Accesses get the order and the fences of their row, fences of C11 become those o
 of processors and everything else stay as they are, so a program that was compiled is not changed by compiling it again.
 A jump to an access leads to the fences in front of it. What is put in has the span of what it belongs to.
 
-A compare-exchange gets what stands in front by its success order, joined with its failure order; behind it, a failure
-whose order does not acquire jumps over the fences. Consume is acquire, as in all compilers.
+Behind a compare-exchange the fences differ for success and failure, in front of it they are those of the success order
+joined with the failure order. Consume is acquire, as in all compilers.
 
-Unlike the other passes this one moves instructions: a witness is one of the compiled program.
+Unlike other passes this one moves instructions, so a witness is one of the compiled program, and it makes loops out of
+updates. It should come behind the pass for waiting loops, which knows compare-exchanges better than their loops, and
+in front of it, for the loops that it makes; instructions that differ in nothing but that pass are compiled alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from dekker.errors import UnsupportedError
-from dekker.ir.expressions import ZERO, Binary, Reg
+from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.flow import defined, used
 from dekker.ir.instructions import (
+    Assign,
     Branch,
     CompareExchange,
     Fence,
     Instruction,
+    Jump,
     Load,
     Order,
     Rmw,
@@ -72,6 +76,18 @@ class _Output:
         self.body += instructions
         self.spans += [self.span] * len(instructions)
 
+    def place(self, label: str) -> None:
+        self.labels[label] = len(self.body)
+
+    def row(self, rows: Mapping[Order, Row], order: Order, what: str) -> Row:
+        if order not in rows:
+            raise UnsupportedError(
+                f"there is no way to compile {what} of the order '{order.value}' for a processor",
+                self.span,
+                f"the orders of C11 for it are {', '.join(known.value for known in rows)}",
+            )
+        return rows[order]
+
     def fresh(self, stem: str) -> str:
         number = 0
         while f"{stem}{number}" in self.taken:
@@ -105,66 +121,99 @@ def _names(function: Function) -> Iterator[str]:
 
 def _expand(instruction: Instruction, output: _Output) -> None:
     expand = _EXPANSIONS.get(type(instruction))
-    if expand is None or getattr(instruction, "order", Order.RELAXED) is Order.PLAIN:
+    if expand is None or _is_machine_code(instruction):
         output.emit(instruction)
     else:
         expand(instruction, output)
 
 
+def _is_machine_code(instruction: Instruction) -> bool:
+    return getattr(instruction, "order", None) is Order.PLAIN or getattr(instruction, "exclusive", False)
+
+
 def _load(load: Load, output: _Output) -> None:
-    row = output.mapping.loads.get(_READ_PART.get(load.order, load.order))
-    if row is None or load.exclusive:
-        raise _refusal("a load-linked" if load.exclusive else "a load", load.order, output)
+    row = output.row(output.mapping.loads, _READ_PART.get(load.order, load.order), "a load")
     _surround(replace(load, order=row.order), load.dst, row, output)
 
 
 def _store(store: Store, output: _Output) -> None:
-    row = output.mapping.stores.get(_WRITE_PART.get(store.order, store.order))
-    if row is None:
-        raise _refusal("a store", store.order, output)
+    row = output.row(output.mapping.stores, _WRITE_PART.get(store.order, store.order), "a store")
     _surround(replace(store, order=row.order), None, row, output)
-
-
-def _store_conditional(store: StoreConditional, output: _Output) -> None:
-    raise _refusal("a store-conditional", store.order, output)
 
 
 def _rmw(update: Rmw, output: _Output) -> None:
     """It keeps its result, because one without is ordered less on AArch64 (`stadd`)."""
-    row = output.mapping.updates.get(_join(update.order, Order.RELAXED))
-    if row is None:
-        raise _refusal("a read-modify-write", update.order, output)
+    row = output.row(output.mapping.updates, _join(update.order, Order.RELAXED), "a read-modify-write")
     result = update.dst if update.dst is not None else output.fresh("old")
-    _surround(replace(update, dst=result, order=row.order), result, row, output)
+    if row.store_order is None:
+        _surround(replace(update, dst=result, order=row.order), result, row, output)
+        return
+    again, old, status = output.fresh("again"), output.fresh("linked"), output.fresh("status")
+    output.emit(*map(Fence, row.before))
+    output.place(again)
+    output.emit(
+        Load(old, update.address, update.size, row.order, exclusive=True),
+        StoreConditional(status, update.address, _new_value(update, Reg(old)), update.size, row.store_order),
+        Branch(_differs(64, Reg(status), ZERO), again),
+        *map(Fence, row.after),
+        Assign(result, Reg(old)),
+    )
+
+
+def _new_value(update: Rmw, old: Expr) -> Expr:
+    width, operand = 8 * update.size, update.operand
+    if update.op == "xchg":
+        return operand
+    if update.op == "nand":
+        return Unary("not", width, Binary("and", width, old, operand))
+    if update.op in _KEEPS_OLD:
+        return Select(Binary(_KEEPS_OLD[update.op], width, old, operand), old, operand)
+    return Binary(update.op, width, old, operand)
+
+
+_KEEPS_OLD = {"max": "sge", "min": "sle", "umax": "uge", "umin": "ule"}
 
 
 def _compare_exchange(exchange: CompareExchange, output: _Output) -> None:
-    row = output.mapping.updates.get(_join(exchange.order, exchange.failure_order))
-    if row is None:
-        raise _refusal("a compare-exchange", exchange.order, output)
-    failed = Order.PLAIN if row.order is Order.RELEASE else _READ_PART.get(row.order, row.order)
-    compiled = replace(exchange, order=row.order, failure_order=failed)
-    if row.after and exchange.failure_order not in _ACQUIRES:
-        _fence_successes(compiled, row, output)
-    else:
-        branches = row.ctrl or output.mapping.branching_exchange
-        _surround(compiled, exchange.dst, replace(row, ctrl=branches), output)
+    joined = _join(exchange.order, exchange.failure_order)
+    row = output.row(output.mapping.exchanges, joined, "a compare-exchange")
+    if row.store_order is None:
+        _surround(replace(exchange, order=row.order, failure_order=row.order), exchange.dst, row, output)
+        return
+    after_failure = row.after if exchange.failure_order in _ACQUIRES else ()
+    again, failed, done = output.fresh("again"), output.fresh("failed"), output.fresh("done")
+    old, status = output.fresh("linked"), output.fresh("status")
+    output.emit(*map(Fence, row.before))
+    output.place(again)
+    output.emit(
+        Load(old, exchange.address, exchange.size, row.order, exclusive=True),
+        Branch(_differs(8 * exchange.size, Reg(old), exchange.expected), failed),
+        StoreConditional(status, exchange.address, exchange.desired, exchange.size, row.store_order),
+        Branch(_differs(64, Reg(status), ZERO), failed if exchange.weak else again),
+        *map(Fence, row.after),
+        *_success(exchange, 1),
+        Jump(done),
+    )
+    output.place(failed)
+    output.emit(*map(Fence, after_failure), *_success(exchange, 0))
+    output.place(done)
+    output.emit(Assign(exchange.dst, Reg(old)))
 
 
-def _fence_successes(exchange: CompareExchange, row: Row, output: _Output) -> None:
-    success = exchange.success if exchange.success is not None else output.fresh("succeeded")
-    end = output.fresh("after")
-    output.emit(*map(Fence, row.before), replace(exchange, success=success))
-    output.emit(Branch(Binary("eq", 64, Reg(success), ZERO), end), *map(Fence, row.after))
-    output.labels[end] = len(output.body)
+def _success(exchange: CompareExchange, value: int) -> tuple[Instruction, ...]:
+    return () if exchange.success is None else (Assign(exchange.success, Const(value)),)
+
+
+def _differs(width: int, left: Expr, right: Expr) -> Expr:
+    return Binary("ne", width, left, right)
 
 
 def _surround(access: Instruction, result: str | None, row: Row, output: _Output) -> None:
     output.emit(*map(Fence, row.before), access)
     if row.ctrl and result is not None:
-        behind = output.fresh("after")
-        output.emit(Branch(Binary("ne", 64, Reg(result), Reg(result)), behind))
-        output.labels[behind] = len(output.body)
+        behind = output.fresh("behind")
+        output.emit(Branch(_differs(64, Reg(result), Reg(result)), behind))
+        output.place(behind)
     output.emit(*map(Fence, row.after))
 
 
@@ -175,7 +224,6 @@ def _fence(fence: Fence, output: _Output) -> None:
 _EXPANSIONS: dict[type, Callable[..., None]] = {
     Load: _load,
     Store: _store,
-    StoreConditional: _store_conditional,
     Rmw: _rmw,
     CompareExchange: _compare_exchange,
     Fence: _fence,
@@ -199,11 +247,3 @@ def _join(first: Order, second: Order) -> Order:
     if acquires and releases:
         return Order.ACQ_REL
     return Order.ACQUIRE if acquires else Order.RELEASE if releases else Order.RELAXED
-
-
-def _refusal(what: str, order: Order, output: _Output) -> UnsupportedError:
-    return UnsupportedError(
-        f"there is no way to compile {what} of the order '{order.value}' for this processor",
-        output.span,
-        "C11 has loads, stores, read-modify-writes and compare-exchanges with its own orders",
-    )

@@ -215,3 +215,76 @@ def test_rounds_that_nothing_read_decides_are_not_bounded() -> None:
 def test_a_loop_without_end_is_cut() -> None:
     found = run("function f() {\nreturn 0\n}\nfunction main() {\nr = call &f()\nL:\njump L\n}\nthread main runs main\n")
     assert (found.complete_executions, found.cut) == (0, 1)
+
+
+FREE = """
+object flag[8]
+function worker(p) {
+  v = load.4 [p]
+  FENCE
+  store.4 [&flag] = 1 release
+  return v
+}
+function main() {
+  p = allocate 16 zeroed
+  store.4 [p add.64 4] = 3
+  t = spawn &worker(p)
+wait:
+  f = load.4 [&flag] acquire
+  await f -> wait
+  free p
+  v = join t
+}
+thread main runs main
+observe 0:v
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "fence", "kinds"),
+    [
+        ("sc", "f = 0", set()),
+        ("tso", "f = 0", set()),
+        ("rc11", "f = 0", set()),
+        ("aarch64", "f = 0", set()),
+        # A load may be satisfied after a later store on POWER, which knows no release.
+        ("power", "f = 0", {"use after free"}),
+        ("power", "fence sync", set()),
+    ],
+)
+def test_use_after_free_is_a_matter_of_the_model(model: str, fence: str, kinds: set[str]) -> None:
+    """The writes of `free` are behind the load of the flag in all models: they depend on it."""
+    found = run(FREE.replace("FENCE", fence), model)
+    assert {violation.kind for violation in found.violations} == kinds
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "power", "aarch64"])
+def test_double_free_and_use_after_free_in_one_thread(model: str) -> None:
+    found = run(
+        "function main() {\np = allocate 8\nstore.8 [p] = 1\nfree p\nfree p\nstore.8 [p] = 2\nv = load.8 [p]\n}\n"
+        "thread main runs main\n",
+        model,
+    )
+    assert {violation.kind for violation in found.violations} == {"double free", "use after free"}
+
+
+def test_a_field_that_is_found_late_is_freed_too() -> None:
+    found = run("""
+object x[8]
+function worker(p) {
+  a = load.4 [&x]
+  branch a eq.32 0 -> skip
+  v = load.2 [p add.64 6]
+skip:
+  return 0
+}
+function main() {
+  p = allocate 16
+  t = spawn &worker(p)
+  free p
+  store.4 [&x] = 1
+  r = join t
+}
+thread main runs main
+""")
+    assert {violation.kind for violation in found.violations} == {"use after free"}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.reference.sequential import Violation, run
@@ -243,7 +246,7 @@ def test_overflow_checks(tmp_path: Path, width: int, op: str, sign: str) -> None
             assert compute(tmp_path, width, left, right, *lines) == (not fits), (left, right)
 
 
-_COUNTS = {
+_COUNTS: dict[str, Callable[[int, int], int]] = {
     "ctpop": lambda n, w: n.bit_count(),
     "ctlz": lambda n, w: w - n.bit_length(),
     "cttz": lambda n, w: (n & -n).bit_length() - 1 if n else w,
@@ -544,3 +547,74 @@ def test_what_is_not_supported_is_named_with_its_line(tmp_path: Path, body: str,
 def test_a_program_without_main_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no function `main`"):
         from_ir(tmp_path, "define void @f() {\n  ret void\n}\n")
+
+
+WHOLE = """%S = type { i32, ptr, [2 x i8] }
+@x = global i32 5, align 4
+@s = internal global %S { i32 1, ptr @x, [2 x i8] c"ab" }, align 8
+declare ptr @malloc(i64 noundef) #1
+define internal i32 @twice(i32 noundef %0) #0 !dbg !3 {
+  %2 = alloca i32, align 4
+  store i32 %0, ptr %2, align 4
+  %3 = load i32, ptr %2, align 4, !dbg !5
+  %4 = mul nsw i32 %3, 2
+  ret i32 %4
+}
+define i32 @main() {
+entry:
+  %p = call noalias ptr @malloc(i64 noundef 16) #2
+  %q = getelementptr inbounds %S, ptr @s, i32 0, i32 1
+  %r = load ptr, ptr %q, align 8
+  %v = load atomic i32, ptr %r acquire, align 4
+  %w = cmpxchg weak ptr %r, i32 %v, i32 7 seq_cst monotonic, align 4
+  %ok = extractvalue { i32, i1 } %w, 1
+  br i1 %ok, label %then, label %end
+then:
+  %t = call i32 @twice(i32 noundef %v)
+  switch i32 %t, label %end [
+    i32 10, label %then2
+  ]
+then2:
+  br label %end
+end:
+  %f = phi i32 [ %t, %then ], [ 3, %then2 ], [ 0, %entry ]
+  ret i32 %f
+}
+!3 = distinct !DISubprogram(name: "twice", line: 2)
+!5 = !DILocation(line: 3, column: 1, scope: !3)
+"""
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_damaged_module_is_read_or_refused(tmp_path: Path, seed: int) -> None:
+    """Whatever a person gets is a message with a position, never a traceback."""
+    random = Random(seed)
+    words = re.split(r"(\s+|[(),\[\]{}])", WHOLE)
+    others = (
+        "i32",
+        "ptr",
+        "%x",
+        "@main",
+        "-1",
+        "9" * 30,
+        "{",
+        "]",
+        "null",
+        "i128",
+        "double",
+        "x86_fp80",
+        "!5",
+        "void",
+        "",
+    )
+    for _ in range(random.randint(1, 3)):
+        at = random.randrange(len(words))
+        words[at : at + random.choice((1, 1, 1, 9))] = [random.choice((*others, random.choice(words)))]
+    try:
+        from_ir(tmp_path, "".join(words))
+    except InputError as error:
+        assert "error: " in str(error)
+
+
+def test_the_whole_module_is_fine_as_it_is(tmp_path: Path) -> None:
+    assert run(from_ir(tmp_path, WHOLE)).value == 3

@@ -105,7 +105,7 @@ def _attachments(cursor: Cursor, instruction: Instruction) -> None:
     while cursor.accept(","):
         token = cursor.take()
         if token == "align":
-            align = int(cursor.take())
+            align = cursor.number()
             if isinstance(instruction, Alloca | Load | Store):
                 instruction.align = align
         elif token[:1] == "!":
@@ -258,7 +258,7 @@ def _path(cursor: Cursor) -> tuple[int, ...]:
     path: list[int] = []
     while cursor.token == "," and cursor.tokens[cursor.index + 1].isdigit():
         cursor.index += 1
-        path.append(int(cursor.take()))
+        path.append(cursor.number())
     return tuple(path)
 
 

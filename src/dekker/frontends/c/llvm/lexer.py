@@ -81,6 +81,11 @@ class Cursor:
         if not self.accept(token):
             self.fail(f"`{token}` is expected here")
 
+    def number(self) -> int:
+        if not self.token.isdigit():
+            self.fail("a number is expected here")
+        return int(self.take())
+
     def fail(self, message: str, hint: str | None = None, kind: type[InputError] = ParseError) -> NoReturn:
         start = self.offset
         raise kind(message, Span(self.source, start, start + max(1, len(self.token))), hint)

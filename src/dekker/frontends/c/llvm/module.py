@@ -174,7 +174,7 @@ class Module:
         align = 0
         while cursor.accept(","):
             if cursor.take() == "align":
-                align = int(cursor.take())
+                align = cursor.number()
             elif cursor.token == "(":
                 cursor.skip_brackets()
             elif cursor.token not in ("", ","):

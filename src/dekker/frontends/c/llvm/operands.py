@@ -80,13 +80,11 @@ def _compound_type(cursor: Cursor, token: str) -> Type:
 
 
 def _elements(cursor: Cursor, end: str) -> tuple[int, Type]:
-    count = cursor.take()
-    if not count.isdigit():
-        cursor.fail("the number of elements is expected here")
+    count = cursor.number()
     cursor.expect("x")
     element = read_type(cursor)
     cursor.expect(end)
-    return int(count), element
+    return count, element
 
 
 def _fields(cursor: Cursor) -> tuple[Type, ...]:
@@ -172,7 +170,7 @@ def skip_attributes(cursor: Cursor) -> tuple[Type | None, int]:
         elif cursor.token == "(":
             cursor.skip_brackets()
         elif token == "align":
-            align = int(cursor.take())
+            align = cursor.number()
         elif cursor.accept("="):
             cursor.take()
 
@@ -234,7 +232,7 @@ def _number(cursor: Cursor, token: str, kind: Type) -> int:
         digits = 4 * len(token[3:])
         value -= (1 << digits) if token[0] == "s" and value >> (digits - 1) else 0
     else:
-        value = int(token)
+        value = int(token) if token.lstrip("+-").isdigit() else cursor.fail("an integer is expected here")
     return value & (1 << bits) - 1
 
 

@@ -196,6 +196,11 @@ class FunctionLowering:
             self.handlers[type(instruction)](self, instruction)
         except (Problem, SizeUnknown) as problem:
             raise self._error(problem, instruction) from None
+        except (ValueError, IndexError, AttributeError):
+            if self.symbol.compiled:
+                raise
+            message = "this instruction does not fit the types of its operands"
+            raise self.position_error(message, "check the file with LLVM's `opt -passes=verify`", instruction) from None
 
     def _error(self, problem: Exception, instruction: Instruction) -> DekkerError:
         message, hint = str(problem), getattr(problem, "hint", None)

@@ -18,8 +18,8 @@ from dekker.frontends.c.lowering.function import SELF
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.templates import expand
-from dekker.frontends.c.runtime.whole_program import has_static_kinds, unlocks_only_here
-from dekker.ir.expressions import ONE, ZERO, Const, Expr, Reg
+from dekker.frontends.c.runtime.whole_program import has_static_kinds, is_used, unlocks_only_here
+from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Load, Store
 
 EBUSY = 16
@@ -28,12 +28,16 @@ KIND_OFFSET = 16
 THREAD = Reg(SELF)
 """What tells threads apart."""
 
-_HELD = {"mutex_unlock": "mutex_unlock_held", "spin_unlock": "spin_unlock_held"}
+_KINDS = ("pthread_mutexattr_settype", "mtx_init", "_ZNSt3__115recursive_mutexC1Ev", "_ZNSt3__115recursive_mutexC2Ev")
 
 
 def chosen_templates(call: ExternalCall) -> Mapping[str, str]:
-    """How this function unlocks."""
-    return _HELD if unlocks_only_here(call) else {}
+    """How this function locks and unlocks."""
+    prefix = "mutex" if has_static_kinds(call) or is_used(call, *_KINDS) else "normal"
+    names = {"lock": f"{prefix}_lock", "trylock": f"{prefix}_trylock", "checked_unlock": f"{prefix}_unlock"}
+    if unlocks_only_here(call):
+        return names | {"unlock": "held_unlock", "spin_unlock": "held_spin_unlock"}
+    return names | {"unlock": names["checked_unlock"], "spin_unlock": "checked_spin_unlock"}
 
 
 def static_kind(call: ExternalCall, mutex: Expr) -> Expr:
@@ -52,15 +56,17 @@ def _kind(number: Expr) -> Expr:
 
 
 def lock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
-    return expand(call, "mutex_lock", mutex, THREAD, static_kind(call, mutex))
+    operands = (mutex, THREAD, static_kind(call, mutex))
+    return expand(call, "lock", *operands, instead=chosen_templates(call))
 
 
 def try_lock_mutex(call: ExternalCall, mutex: Expr, busy: int) -> Expr:
-    return expand(call, "mutex_trylock", mutex, THREAD, static_kind(call, mutex), Const(busy))
+    operands = (mutex, THREAD, static_kind(call, mutex), Const(busy))
+    return expand(call, "trylock", *operands, instead=chosen_templates(call))
 
 
 def unlock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
-    return expand(call, chosen_templates(call).get("mutex_unlock", "mutex_unlock"), mutex, THREAD)
+    return expand(call, "unlock", mutex, THREAD, instead=chosen_templates(call))
 
 
 def _mutex_init(call: ExternalCall) -> Expr:
@@ -103,8 +109,8 @@ def template(name: str, *, own: bool = False, more: tuple[int, ...] = (), argume
     def handler(call: ExternalCall) -> Expr:
         first = [call.argument(index) for index in range(arguments)]
         identity = [THREAD] if own else []
-        chosen = chosen_templates(call).get(name, name) if name in _HELD else name
-        return truncate(call.width, expand(call, chosen, *first, *identity, *map(Const, more)))
+        operands = (*first, *identity, *map(Const, more))
+        return truncate(call.width, expand(call, name, *operands, instead=chosen_templates(call)))
 
     return External(handler, needs_context=own)
 
@@ -157,5 +163,3 @@ LOCKS: Mapping[str, External] = {
     ),
     "pthread_rwlock_unlock": template("rwlock_unlock", own=True),
 }
-
-__all__ = ["EBUSY", "ETIMEDOUT", "LOCKS", "ONE", "lock_mutex", "template", "try_lock_mutex", "unlock_mutex"]

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dekker.frontends.c.lowering.expressions import negate
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, static_kind, template
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.whole_program import is_used
-from dekker.ir.expressions import ZERO, Const, Expr
+from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Assign, Store
 
 EAGAIN = 11
@@ -57,15 +56,9 @@ def _try_semaphore(error: int) -> Handler:
         if is_used(call, "__errno_location"):
             e.emit(Store(call.thread_local(ERRNO, 8), Const(error), 4))
         e.place(end)
-        return e.copy(_register(result))
+        return Reg(result)
 
     return lower
-
-
-def _register(name: str) -> Expr:
-    from dekker.ir.expressions import Reg
-
-    return Reg(name)
 
 
 def _semaphore_init(call: ExternalCall) -> Expr:
@@ -113,5 +106,3 @@ WAITING: Mapping[str, External] = {
         External(nothing),
     ),
 }
-
-__all__ = ["WAITING", "negate", "timed_wait", "wait"]

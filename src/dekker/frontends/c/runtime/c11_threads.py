@@ -1,0 +1,88 @@
+"""`threads.h`: the functions of `pthread.h` with other results, `thrd_busy` 1, `thrd_error` 2, `thrd_timedout` 4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dekker.frontends.c.lowering.expressions import binary, select
+from dekker.frontends.c.runtime.basic import nothing
+from dekker.frontends.c.runtime.interface import External, ExternalCall
+from dekker.frontends.c.runtime.locks import lock_mutex, mutex_try, on_mutex, template, unlock_mutex
+from dekker.frontends.c.runtime.templates import expand
+from dekker.frontends.c.runtime.threads import (
+    THREADS,
+    create,
+    create_key,
+    delete_key,
+    get_value,
+    join,
+    leave,
+    set_value,
+)
+from dekker.frontends.c.runtime.waiting import timed_wait, wait
+from dekker.ir.expressions import ONE, ZERO, Const, Expr
+
+_BUSY, _ERROR, _TIMED_OUT = 1, 2, 4
+
+
+def _create(call: ExternalCall) -> Expr:
+    return create(call, *(call.argument(index) for index in range(3)))
+
+
+def _join(call: ExternalCall) -> Expr:
+    return join(call, call.argument(0), call.argument(1), 4)
+
+
+def _lock(call: ExternalCall) -> Expr:
+    return _or_error(lock_mutex(call, call.argument(0)))
+
+
+def _unlock(call: ExternalCall) -> Expr:
+    return _or_error(unlock_mutex(call, call.argument(0)))
+
+
+def _or_error(status: Expr) -> Expr:
+    return select(binary("eq", 32, status, ZERO), ZERO, Const(_ERROR))
+
+
+def _init(call: ExternalCall) -> Expr:
+    """`mtx_recursive` is 1."""
+    return expand(call, "mutex_init", call.argument(0), call.emitter.keep(binary("and", 32, call.argument(1), ONE)))
+
+
+def _wait(call: ExternalCall) -> Expr:
+    return wait(call, call.argument(0), call.argument(1))
+
+
+def _timed_wait(call: ExternalCall) -> Expr:
+    return timed_wait(call, call.argument(0), call.argument(1), _TIMED_OUT)
+
+
+def _create_key(call: ExternalCall) -> Expr:
+    return create_key(call, call.argument(0), call.argument(1), _ERROR)
+
+
+C11_THREADS: Mapping[str, External] = {
+    "thrd_create": External(_create),
+    "thrd_join": External(_join),
+    "thrd_exit": External(leave, returns=False, needs_context=True),
+    "thrd_current": THREADS["pthread_self"],
+    "thrd_equal": THREADS["pthread_equal"],
+    "mtx_init": External(_init),
+    "mtx_lock": on_mutex(_lock),
+    "mtx_trylock": mutex_try(_BUSY),
+    "mtx_timedlock": mutex_try(_TIMED_OUT),
+    "mtx_unlock": on_mutex(_unlock),
+    "mtx_destroy": template("mutex_destroy"),
+    "cnd_init": template("condition_init"),
+    "cnd_wait": External(_wait, needs_context=True),
+    "cnd_timedwait": External(_timed_wait, needs_context=True),
+    "cnd_signal": template("condition_signal"),
+    "cnd_broadcast": template("condition_broadcast"),
+    "call_once": template("once", arguments=2),
+    "tss_create": External(_create_key, needs_context=True),
+    "tss_delete": External(delete_key),
+    "tss_get": External(get_value, needs_context=True),
+    "tss_set": External(set_value, needs_context=True),
+    **dict.fromkeys(("thrd_detach", "thrd_yield", "thrd_sleep", "cnd_destroy"), External(nothing)),
+}

@@ -1,0 +1,144 @@
+"""What `std::thread`, `std::mutex` and their like call: the part of libc++ that is no header.
+
+`std::thread` itself, `lock_guard` and `unique_lock` are headers, compiled with the program. A mutex is laid out as that
+of `pthread.h`, a condition variable too; a `shared_mutex` is used as a read-write lock. Time stands still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dekker.frontends.c.lowering.expressions import binary
+from dekker.frontends.c.runtime.basic import ends, nothing
+from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
+from dekker.frontends.c.runtime.locks import lock_mutex, on_mutex, template, try_lock_mutex, unlock_mutex
+from dekker.frontends.c.runtime.templates import expand
+from dekker.frontends.c.runtime.threads import join
+from dekker.frontends.c.runtime.waiting import timed_wait, wait
+from dekker.ir.expressions import ONE, ZERO, Const, Expr, Reg
+from dekker.ir.instructions import Load, Store
+
+_LOCAL_DATA = "thread data of libc++"
+
+
+def _lock(call: ExternalCall) -> None:
+    lock_mutex(call, call.argument(0))
+
+
+def _try_lock(call: ExternalCall) -> Expr:
+    return binary("eq", 32, try_lock_mutex(call, call.argument(0), 1), ZERO)
+
+
+def _unlock(call: ExternalCall) -> None:
+    unlock_mutex(call, call.argument(0))
+
+
+def _recursive(call: ExternalCall) -> None:
+    expand(call, "mutex_init", call.argument(0), ONE)
+
+
+def _mutex_of_lock(call: ExternalCall) -> Expr:
+    """The first field of a `unique_lock`."""
+    register = call.emitter.temporary()
+    call.emitter.emit(Load(register, call.argument(1), 8))
+    return Reg(register)
+
+
+def _wait(call: ExternalCall) -> None:
+    wait(call, call.argument(0), _mutex_of_lock(call))
+
+
+def _timed_wait(call: ExternalCall) -> None:
+    timed_wait(call, call.argument(0), _mutex_of_lock(call), 0)
+
+
+def _join(call: ExternalCall) -> None:
+    """The only field of a `thread` is its identifier; 0 means that it stands for none."""
+    e, thread = call.emitter, call.emitter.temporary()
+    e.emit(Load(thread, call.argument(0), 8))
+    e.require(binary("ne", 64, Reg(thread), ZERO), "`std::thread::join` of a thread that is not joinable")
+    join(call, Reg(thread), ZERO, 8)
+    e.emit(Store(call.argument(0), ZERO, 8))
+
+
+def _detach(call: ExternalCall) -> None:
+    call.emitter.emit(Store(call.argument(0), ZERO, 8))
+
+
+def _end_of_thread(call: ExternalCall) -> None:
+    e, thread = call.emitter, call.emitter.temporary()
+    e.emit(Load(thread, call.argument(0), 8))
+    e.require(binary("eq", 64, Reg(thread), ZERO), "a `std::thread` ends that is neither joined nor detached")
+
+
+def _thread_data(call: ExternalCall) -> Expr:
+    """A key of `pthread_setspecific`: 7, the last, which programs with few keys of their own do not reach."""
+    place = call.shared(_LOCAL_DATA, 8)
+    call.emitter.emit(Store(place, Const(7), 4))
+    return place
+
+
+def _tried(name: str, *, own: bool = False) -> External:
+    def lower(call: ExternalCall) -> Expr:
+        operands = (call.argument(0), *((Reg("%self"),) if own else ()), ONE)
+        return binary("eq", 32, expand(call, name, *operands), ZERO)
+
+    return External(lower, needs_context=own)
+
+
+def _throws(what: str) -> External:
+    def lower(call: ExternalCall) -> None:
+        call.emitter.fail(f"an exception is thrown: {what}")
+
+    return ends(lower)
+
+
+def _method(kind: str, name: str, action: Handler, *, arguments: str = "v") -> dict[str, External]:
+    return {f"_ZNSt3__1{len(kind)}{kind}{len(name)}{name}E{arguments}": on_mutex(action)}
+
+
+def _structors(kind: str, letters: str, action: Handler) -> dict[str, External]:
+    return {f"_ZNSt3__1{len(kind)}{kind}{letter}{n}Ev": External(action) for letter in letters for n in (1, 2)}
+
+
+_SHARED = "_ZNSt3__119__shared_mutex_base"
+_SLEEP = "_ZNSt3__111this_thread9sleep_forERKNS_6chrono8durationIxNS_5ratioILl1ELl1000000000EEEEE"
+_TIME_POINT = "RNS_11unique_lockINS_5mutexEEENS_6chrono10time_pointINS5_12system_clockENS5_8durationIxNS_5ratioILl1E"
+
+CPLUSPLUS_THREADS: Mapping[str, External] = {
+    **_method("mutex", "lock", _lock),
+    **_method("mutex", "try_lock", _try_lock),
+    **_method("mutex", "unlock", _unlock),
+    **_structors("mutex", "D", nothing),
+    **_method("recursive_mutex", "lock", _lock),
+    **_method("recursive_mutex", "try_lock", _try_lock),
+    **_method("recursive_mutex", "unlock", _unlock),
+    **_structors("recursive_mutex", "C", _recursive),
+    **_structors("recursive_mutex", "D", nothing),
+    **_method("condition_variable", "wait", _wait, arguments="RNS_11unique_lockINS_5mutexEEE"),
+    **_method("condition_variable", "__do_timed_wait", _timed_wait, arguments=f"{_TIME_POINT}Ll1000000000EEEEEE"),
+    "_ZNSt3__118condition_variable10notify_oneEv": template("condition_signal"),
+    "_ZNSt3__118condition_variable10notify_allEv": template("condition_broadcast"),
+    **_structors("condition_variable", "D", nothing),
+    "_ZNSt3__16thread4joinEv": External(_join),
+    "_ZNSt3__16thread6detachEv": External(_detach),
+    **_structors("thread", "D", _end_of_thread),
+    "_ZNSt3__16thread20hardware_concurrencyEv": External(lambda call: Const(2)),
+    "_ZNSt3__119__thread_local_dataEv": External(_thread_data),
+    **_structors("__thread_struct", "CD", nothing),
+    "_ZNSt3__111__call_onceERVmPvPFvS2_E": External(
+        lambda call: expand(call, "once_with", call.argument(0), call.argument(2), call.argument(1))
+    ),
+    **{f"{_SHARED}C{n}Ev": template("rwlock_init") for n in (1, 2)},
+    f"{_SHARED}4lockEv": template("write_lock", own=True),
+    f"{_SHARED}8try_lockEv": _tried("write_trylock", own=True),
+    f"{_SHARED}6unlockEv": template("rwlock_unlock", own=True),
+    f"{_SHARED}11lock_sharedEv": template("read_lock"),
+    f"{_SHARED}15try_lock_sharedEv": _tried("read_trylock"),
+    f"{_SHARED}13unlock_sharedEv": template("rwlock_unlock", own=True),
+    _SLEEP: External(nothing),
+    "_ZNSt3__16chrono12steady_clock3nowEv": External(nothing),
+    "_ZNSt3__16chrono12system_clock3nowEv": External(nothing),
+    "_ZNSt3__120__throw_system_errorEiPKc": _throws("std::system_error"),
+    "_ZNSt3__122__libcpp_verbose_abortEPKcz": _throws("libc++ gives up"),
+}

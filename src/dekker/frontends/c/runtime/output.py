@@ -1,0 +1,90 @@
+"""What programs print, the clock, and random numbers.
+
+Printing changes nothing. A call is kept as an assertion that always holds: its message is `NOTE` and the text or format,
+so that a witness can show where the program prints what. A call returns the length of its text, or 0 if the format has
+directives, whose values are not formatted here.
+
+Time stands still: clocks show 0. A random number is any number from 0 to the end of the range of
+`__VERIFIER_nondet_int`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dekker.frontends.c.lowering.expressions import offset, truncate
+from dekker.frontends.c.lowering.problem import Problem
+from dekker.frontends.c.runtime.basic import nothing
+from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
+from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
+from dekker.ir.instructions import Assert, Choose, Store
+
+NOTE = "prints: "
+
+
+def _prints(position: int, *, formatted: bool = True, newline: bool = False) -> Handler:
+    def lower(call: ExternalCall) -> Expr:
+        text = call.text(position)
+        shown = "(a text that the program computes)" if text is None else text
+        if formatted and text is not None and "%n" in text.replace("%%", ""):
+            raise Problem(f"`{call.name}` with the directive `%n`, which writes to memory, is not supported")
+        call.emitter.emit(Assert(ONE, NOTE + shown + ("\n" if newline else "")))
+        known = text is not None and not (formatted and "%" in text)
+        return Const(len((text or "").encode()) + newline if known else 0)
+
+    return lower
+
+
+def _print_character(call: ExternalCall) -> Expr:
+    value = call.argument(0)
+    shown = chr(value.value & 0xFF) if isinstance(value, Const) else "(a character that the program computes)"
+    call.emitter.emit(Assert(ONE, NOTE + shown))
+    return truncate(8, value)
+
+
+def _random(call: ExternalCall) -> Expr:
+    call.emitter.emit(Choose(call.register, 0, max(0, call.lowering.unit.nondet[1])))
+    return Reg(call.register)
+
+
+def _time(call: ExternalCall) -> Expr:
+    """`time(place)`"""
+    _clear(call, call.argument(0), 8)
+    return ZERO
+
+
+def _fill_time(position: int) -> Handler:
+    """Two numbers of 8 bytes: seconds and a fraction."""
+
+    def lower(call: ExternalCall) -> Expr:
+        _clear(call, call.argument(position), 16)
+        return ZERO
+
+    return lower
+
+
+def _clear(call: ExternalCall, place: Expr, size: int) -> None:
+    if place == ZERO:
+        return
+    e, end = call.emitter, call.emitter.new_label()
+    if not isinstance(place, Address):
+        e.branch_unless(place, end)
+    for start in range(0, size, 8):
+        e.emit(Store(offset(place, start), ZERO, 8))
+    e.place(end)
+
+
+OUTPUT: Mapping[str, External] = {
+    **dict.fromkeys(("printf", "vprintf"), External(_prints(0))),
+    **dict.fromkeys(("fprintf", "vfprintf", "dprintf", "__printf_chk"), External(_prints(1))),
+    "__fprintf_chk": External(_prints(2)),
+    "puts": External(_prints(0, formatted=False, newline=True)),
+    **dict.fromkeys(("fputs", "perror"), External(_prints(0, formatted=False))),
+    **dict.fromkeys(("putchar", "fputc", "putc"), External(_print_character)),
+    **dict.fromkeys(("fflush", "setbuf", "setvbuf", "srand", "srandom"), External(nothing)),
+    **dict.fromkeys(("rand", "random"), External(_random)),
+    "time": External(_time),
+    "clock": External(nothing),
+    "clock_gettime": External(_fill_time(1)),
+    **dict.fromkeys(("gettimeofday", "timespec_get"), External(_fill_time(0))),
+}

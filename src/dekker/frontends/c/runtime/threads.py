@@ -1,0 +1,254 @@
+"""Threads of `pthread.h`: begin, end, identity, and values of their own.
+
+An identifier is the number that `Join` takes. If the program asks a thread for its own identifier, or ends one
+with a value by `pthread_exit`, it is instead the address of an object with that number and that value, which the new
+thread is told.
+
+Keys: at most 8, so that destructors need no loop. Destructors run once when a thread ends, in the order of their keys;
+a value that a destructor sets is not destroyed again. The end of `main` ends no other thread and runs no destructor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from dekker.frontends.c.lowering.emitter import Emitter
+from dekker.frontends.c.lowering.expressions import binary, offset, scaled, truncate
+from dekker.frontends.c.lowering.function import SELF
+from dekker.frontends.c.runtime.basic import nothing
+from dekker.frontends.c.runtime.interface import External, ExternalCall
+from dekker.frontends.c.runtime.waiting import EAGAIN
+from dekker.frontends.c.runtime.whole_program import has_match, is_used
+from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
+from dekker.ir.instructions import Allocate, Assign, Call, Exit, Join, Load, Order, Return, Rmw, Store
+
+MOST_KEYS = 8
+START = "%pthread"
+DESTROY = "%destructors"
+MAIN = "main thread"
+_KEYS = "number of keys"
+_DESTRUCTORS = "destructors of keys"
+_VALUES = "values of keys"
+_IDENTITY = "identifier"
+_VALUE_OFFSET = 8
+
+_ENDS_WITH_VALUE = re.compile(r"(?:call|invoke) [^\n]*@(?:pthread_exit\((?!ptr (?:noundef )?null\))|thrd_exit\()")
+
+
+# --- begin
+
+
+def create(call: ExternalCall, place: Expr, function: Expr, argument: Expr) -> Expr:
+    """Starts a thread and leaves its identifier at `place`."""
+    e = call.emitter
+    if not (_has_identity(call) or _has_keys(call)):
+        e.emit(Store(place, call.spawn(function, (argument,)), 8))
+        return ZERO
+    start = _start_function(call)
+    if not _has_identity(call):
+        e.emit(Store(place, call.spawn(start, (function, argument, ZERO)), 8))
+        return ZERO
+    identity = e.temporary()
+    e.emit(Allocate(identity, Const(16), zeroed=True))
+    number = call.spawn(start, (function, argument, Reg(identity)))
+    e.emit(Store(Reg(identity), number, 8))
+    e.emit(Store(place, Reg(identity), 8))
+    return ZERO
+
+
+def _create(call: ExternalCall) -> Expr:
+    return create(call, call.argument(0), call.argument(2), call.argument(3))
+
+
+def _has_identity(call: ExternalCall) -> bool:
+    return is_used(call, "pthread_self", "thrd_current") or has_match(call, _ENDS_WITH_VALUE)
+
+
+def _has_keys(call: ExternalCall) -> bool:
+    return is_used(call, "pthread_key_create", "tss_create")
+
+
+def _start_function(call: ExternalCall) -> Address:
+    """A function around the one that the thread runs."""
+    unit = call.lowering.unit
+    if START not in unit.functions:
+        e = Emitter(span=call.emitter.span)
+        if _has_identity(call):
+            e.emit(Store(call.thread_local(_IDENTITY, 8), Reg("identity"), 8))
+        e.emit(Call("result", *call.call(Reg("function"), (Reg("argument"),))))
+        if _has_keys(call):
+            e.emit(Call(None, *call.call(_destroy_function(call), ())))
+        e.emit(Return(Reg("result")))
+        own = (SELF,) if unit.has_context else ()
+        unit.functions[START] = e.finish(START, (*own, "function", "argument", "identity"))
+    return Address(START)
+
+
+# --- end and identity
+
+
+def join(call: ExternalCall, thread: Expr, place: Expr, size: int) -> Expr:
+    e = call.emitter
+    if _has_identity(call):
+        number = e.temporary()
+        e.emit(Load(number, thread, 8))
+    else:
+        number = None
+    result = None if place == ZERO else e.temporary()
+    e.emit(Join(result, thread if number is None else Reg(number)))
+    if result is None:
+        return ZERO
+    value: Expr = Reg(result)
+    if has_match(call, _ENDS_WITH_VALUE):
+        exit_value = e.temporary()
+        e.emit(Load(exit_value, offset(thread, _VALUE_OFFSET), 8))
+        value = Binary("or", 64, value, Reg(exit_value))
+    _store_unless_null(call, place, value, size)
+    return ZERO
+
+
+def _store_unless_null(call: ExternalCall, place: Expr, value: Expr, size: int) -> None:
+    e, end = call.emitter, call.emitter.new_label()
+    if not isinstance(place, Address):
+        e.branch(binary("eq", 64, place, ZERO), end)
+    e.emit(Store(place, value, size))
+    e.place(end)
+
+
+def _join(call: ExternalCall) -> Expr:
+    return join(call, call.argument(0), call.argument(1), 8)
+
+
+def leave(call: ExternalCall) -> None:
+    """Ends the thread with a value; what joins it takes that."""
+    value = call.argument(0)
+    if has_match(call, _ENDS_WITH_VALUE) and value != ZERO:
+        identity = identity_of_thread(call)
+        call.emitter.emit(Store(offset(identity, _VALUE_OFFSET), value, 8))
+    if _has_keys(call):
+        call.emitter.emit(Call(None, *call.call(_destroy_function(call), ())))
+    call.emitter.emit(Exit())
+
+
+def identity_of_thread(call: ExternalCall) -> Expr:
+    """The first thread has no creator that tells it."""
+    e = call.emitter
+    identity, end = e.temporary(), e.new_label()
+    e.emit(Load(identity, call.thread_local(_IDENTITY, 8), 8))
+    e.branch(Reg(identity), end)
+    e.emit(Assign(identity, call.shared(MAIN, 16)))
+    e.place(end)
+    return Reg(identity)
+
+
+def _equal(call: ExternalCall) -> Expr:
+    return binary("eq", 64, call.argument(0), call.argument(1))
+
+
+# --- keys
+
+
+def create_key(call: ExternalCall, place: Expr, destructor: Expr, error: int) -> Expr:
+    e = call.emitter
+    number, result, end = e.temporary(), e.temporary(), e.new_label()
+    e.emit(Rmw(number, "add", call.shared(_KEYS, 8), ONE, 8, Order.ACQ_REL))
+    e.emit(Assign(result, Const(error)))
+    e.branch(binary("uge", 64, Reg(number), Const(MOST_KEYS)), end)
+    e.emit(Assign(result, ZERO))
+    table = call.shared(_DESTRUCTORS, 8 * MOST_KEYS)
+    e.emit(Store(binary("add", 64, table, scaled(Reg(number), 8)), destructor, 8))
+    e.emit(Store(place, Reg(number), 4))
+    e.place(end)
+    return Reg(result)
+
+
+def _create_key(call: ExternalCall) -> Expr:
+    return create_key(call, call.argument(0), call.argument(1), EAGAIN)
+
+
+def _value_place(call: ExternalCall) -> Expr:
+    key = call.argument(0)
+    call.emitter.require(
+        binary("ult", 32, key, Const(MOST_KEYS)), f"`{call.name}`: the key was not made by `pthread_key_create`"
+    )
+    values = call.thread_local(_VALUES, 8 * MOST_KEYS)
+    return binary("add", 64, values, scaled(key, 8))
+
+
+def get_value(call: ExternalCall) -> Expr:
+    call.emitter.emit(Load(call.register, _value_place(call), 8))
+    return Reg(call.register)
+
+
+def set_value(call: ExternalCall) -> Expr:
+    call.emitter.emit(Store(_value_place(call), call.argument(1), 8))
+    return ZERO
+
+
+def delete_key(call: ExternalCall) -> Expr:
+    """Its destructor does not run any more."""
+    table = call.shared(_DESTRUCTORS, 8 * MOST_KEYS)
+    call.emitter.emit(Store(binary("add", 64, table, scaled(truncate(32, call.argument(0)), 8)), ZERO, 8))
+    return ZERO
+
+
+def _destroy_function(call: ExternalCall) -> Address:
+    unit = call.lowering.unit
+    if DESTROY not in unit.functions:
+        e = Emitter(span=call.emitter.span)
+        e.emit(Load("keys", call.shared(_KEYS, 8), 8, Order.ACQUIRE))
+        for key in range(MOST_KEYS):
+            _destroy(call, e, key)
+        e.place("end")
+        e.emit(Return())
+        own = (SELF,) if unit.has_context else ()
+        unit.functions[DESTROY] = e.finish(DESTROY, own)
+    return Address(DESTROY)
+
+
+def _destroy(call: ExternalCall, e: Emitter, key: int) -> None:
+    place = offset(call.thread_local(_VALUES, 8 * MOST_KEYS), 8 * key)
+    following = e.new_label()
+    e.branch(binary("ule", 64, Reg("keys"), Const(key)), "end")
+    e.emit(Load("value", place, 8))
+    e.branch(binary("eq", 64, Reg("value"), ZERO), following)
+    e.emit(Load("destructor", offset(call.shared(_DESTRUCTORS, 8 * MOST_KEYS), 8 * key), 8))
+    e.branch(binary("eq", 64, Reg("destructor"), ZERO), following)
+    e.emit(Store(place, ZERO, 8))
+    e.emit(Call(None, *call.call(Reg("destructor"), (Reg("value"),))))
+    e.place(following)
+
+
+THREADS: Mapping[str, External] = {
+    "pthread_create": External(_create),
+    "pthread_join": External(_join),
+    "pthread_exit": External(leave, returns=False, needs_context=True),
+    "pthread_self": External(identity_of_thread, needs_context=True),
+    "pthread_equal": External(_equal),
+    "pthread_key_create": External(_create_key, needs_context=True),
+    "pthread_key_delete": External(delete_key),
+    "pthread_getspecific": External(get_value, needs_context=True),
+    "pthread_setspecific": External(set_value, needs_context=True),
+    **dict.fromkeys(
+        (
+            "pthread_detach",
+            "pthread_attr_init",
+            "pthread_attr_destroy",
+            "pthread_attr_setdetachstate",
+            "pthread_attr_setstacksize",
+            "pthread_attr_setscope",
+            "pthread_attr_setschedpolicy",
+            "pthread_attr_setinheritsched",
+            "pthread_setconcurrency",
+            "pthread_setname_np",
+            "sched_yield",
+            "pthread_yield",
+            "usleep",
+            "sleep",
+            "nanosleep",
+            "clock_nanosleep",
+        ),
+        External(nothing),
+    ),
+}

@@ -1,0 +1,39 @@
+"""From a program as it was read to the one that engines run under a model."""
+
+from __future__ import annotations
+
+from dekker.cat.forgetting import forgets_reads
+from dekker.cat.model import Model
+from dekker.ir.passes import apply_passes
+from dekker.ir.passes.compile_atomics import compile_atomics
+from dekker.ir.program import Program
+from dekker.ir.validate import validate
+from dekker.models import is_built_in
+from dekker.run.fit import require_fit
+
+PROCESSORS = {
+    **{name: name for name in ("tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv")},
+    **{f"ghb-{name}": name for name in ("tso", "pso", "rmo", "power")},
+}
+"""For which processor the atomics of C are compiled, by the name of the model. Under `sc` and `rc11` they stay; so they
+do under a user's own model, whatever its name, because nobody knows which processor it is about."""
+
+
+def prepare(program: Program, model: Model, *, unroll_waits: bool = False) -> Program:
+    """The program for an engine. `unroll_waits` leaves loops that only wait as they are."""
+    waits = not unroll_waits and forgets_reads(model.program)
+    awaiting = apply_passes(program) if waits else program
+    compiled = compile_for(awaiting, model)
+    require_fit(compiled, model)
+    return apply_passes(compiled) if waits and compiled is not awaiting else compiled
+
+
+def compile_for(program: Program, model: Model) -> Program:
+    """The program as it runs where the model holds."""
+    processor = PROCESSORS.get(model.name) if is_built_in(model) else None
+    if processor is None:
+        return program
+    compiled = compile_atomics(program, processor)
+    if compiled is not program:
+        validate(compiled)
+    return compiled
