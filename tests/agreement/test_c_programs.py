@@ -18,12 +18,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs that nobody compiles again need not stay in the user's cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
 @pytest.mark.parametrize("seed", range(50))
 def test_translated_programs_compute_what_native_ones_do(tmp_path: Path, seed: int) -> None:
     assert difference(seed, tmp_path) is None

@@ -17,13 +17,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.corpus.expectations import OWN_CORPUS
 from tests.reference.exclusive_pairs import with_exclusive_pairs
-from tests.strategies.litmus_programs import C11, C11_FENCES, Flavour, programs
+from tests.strategies.litmus_programs import C11, Flavour, programs
 
 from dekker.cat import Model, compile_model
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.frontends import parse_program
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg
+from dekker.ir.expressions import Address, Const
 from dekker.ir.instructions import CompareExchange, Fence, Instruction, Load, Order, Rmw, Store
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
@@ -31,7 +31,7 @@ from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import MemoryValue, Observable, Property, RegisterValue
 from dekker.ir.validate import validate
 from dekker.models import load_model
-from dekker.run.prepare import PROCESSORS, compile_for
+from dekker.run.prepare import PROCESSORS, compile_for, prepare
 from dekker.source import Source
 from dekker.task import Task
 
@@ -104,3 +104,149 @@ def test_hardware_does_what_c11_allows(model: str, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_hardware_does_what_c11_allows_campaign(model: str, data: st.DataObject) -> None:
     check_inclusion(data.draw(c_programs(data.draw(st.sampled_from((ATOMIC, SYNCHRONISING))))), model)
+
+
+@pytest.mark.parametrize("model", PROCESSORS)
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_hardware_does_what_c11_allows_of_programs_without_races(model: str, data: st.DataObject) -> None:
+    program = data.draw(c_programs(C11))
+    assume(not axiomatic.run(Task(program, reference_model(model))).flags)
+    check_inclusion(program, model)
+
+
+@pytest.mark.parametrize("model", ["power", "armv7", "aarch64"])
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_updates_are_as_good_as_exclusive_pairs(model: str, data: st.DataObject) -> None:
+    program = compile_for(data.draw(c_programs(replace(ATOMIC, max_total=6, max_threads=3))), load_model(model))
+    assume(any(isinstance(item, Rmw) for function in program.functions for item in function.body))
+    check_pairs(program, model)
+
+
+def check_pairs(program: Program, model: str) -> None:
+    pairs = with_exclusive_pairs(program)
+    validate(pairs)
+    final = final_states(apply_passes(pairs), load_model(model))
+    assert final == final_states(apply_passes(program), load_model(model))
+
+
+@pytest.mark.parametrize("model", [name for name in PROCESSORS if not name.startswith("ghb-")])
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_engines_agree_on_compiled_programs(model: str, data: st.DataObject) -> None:
+    program = prepare(data.draw(c_programs()), load_model(model))
+    task = Task(program, load_model(model))
+    assert rsmc.run(task).states == axiomatic.run(task).states
+
+
+# --- the corpus
+
+
+C_TESTS = sorted(OWN_CORPUS.glob("*/C/*.litmus"))
+
+
+@pytest.mark.parametrize("model", PROCESSORS)
+@pytest.mark.parametrize("path", C_TESTS, ids=lambda path: path.stem)
+def test_corpus(path: Path, model: str) -> None:
+    program = parse_program(Source(str(path), path.read_text(encoding="utf-8")))
+    reference = axiomatic.run(Task(prepare(program, load_model("rc11")), reference_model(model)))
+    found = axiomatic.run(Task(prepare(program, load_model(model)), load_model(model)))
+    assert found.states
+    assert reference.flags or set(found.states) <= set(reference.states)
+
+
+def test_there_is_a_corpus() -> None:
+    assert len(C_TESTS) >= 16
+
+
+# --- classics
+
+MODELS = ("tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11")
+
+# Name, threads, an outcome, and the models that allow it. Orders stand behind a dot; `r0=x!1` is an exchange, `r0=x?9` a
+# compare-exchange that expects 9 and fails, `F` a fence.
+CLASSICS = """
+SB+rlx          | x=1.rlx; r0=y.rlx // y=1.rlx; r0=x.rlx          | 0:r0=0 1:r0=0        | tso pso rmo power armv7 aarch64 riscv rc11
+SB+rel-acq      | x=1.rel; r0=y.acq // y=1.rel; r0=x.acq          | 0:r0=0 1:r0=0        | tso pso rmo power armv7 riscv rc11
+SB+sc           | x=1.sc; r0=y.sc // y=1.sc; r0=x.sc              | 0:r0=0 1:r0=0        |
+SB+sc+rlx       | x=1.sc; r0=y.rlx // y=1.sc; r0=x.rlx            | 0:r0=0 1:r0=0        | power aarch64 riscv rc11
+SB+F.acq_rel    | x=1.rlx; F.acq_rel; r0=y.rlx // y=1.rlx; F.acq_rel; r0=x.rlx | 0:r0=0 1:r0=0 | tso pso rmo power riscv rc11
+SB+F.sc         | x=1.rlx; F.sc; r0=y.rlx // y=1.rlx; F.sc; r0=x.rlx | 0:r0=0 1:r0=0     |
+SB+xchg.rlx     | r0=x!1.rlx; r1=y.rlx // r0=y!1.rlx; r1=x.rlx    | 0:r1=0 1:r1=0        | power armv7 aarch64 riscv rc11
+SB+xchg.sc      | r0=x!1.sc; r1=y.rlx // r0=y!1.sc; r1=x.rlx      | 0:r1=0 1:r1=0        | power aarch64 rc11
+SB+xchg.sc+sc   | r0=x!1.sc; r1=y.sc // r0=y!1.sc; r1=x.sc        | 0:r1=0 1:r1=0        |
+SB+failed-cas   | x=1.sc; r0=y?9.sc // y=1.sc; r0=x?9.sc          | 0:r0=0 1:r0=0        |
+MP+rlx          | x=1.rlx; y=1.rlx // r0=y.rlx; r1=x.rlx          | 1:r0=1 1:r1=0        | pso rmo power armv7 aarch64 riscv rc11
+MP+rel+rlx      | x=1.rlx; y=1.rel // r0=y.rlx; r1=x.rlx          | 1:r0=1 1:r1=0        | power armv7 aarch64 riscv rc11
+MP+rel-acq      | x=1.rlx; y=1.rel // r0=y.acq; r1=x.rlx          | 1:r0=1 1:r1=0        |
+MP+fences       | x=1.rlx; F.rel; y=1.rlx // r0=y.rlx; F.acq; r1=x.rlx | 1:r0=1 1:r1=0   |
+MP+sc           | x=1.sc; y=1.sc // r0=y.sc; r1=x.sc              | 1:r0=1 1:r1=0        |
+MP+cas          | x=1.rlx; y=1.rel // r0=y?1.acq; r1=x.rlx        | 1:r0=1 1:r1=0        |
+MP+failed-cas   | x=1.rlx; y=1.rel // r0=y?9.acq; r1=x.rlx        | 1:r0=1 1:r1=0        |
+LB+rlx          | r0=x.rlx; y=1.rlx // r0=y.rlx; x=1.rlx          | 0:r0=1 1:r0=1        | rmo power armv7 aarch64 riscv
+LB+acq          | r0=x.acq; y=1.rlx // r0=y.acq; x=1.rlx          | 0:r0=1 1:r0=1        |
+LB+rel          | r0=x.rlx; y=1.rel // r0=y.rlx; x=1.rel          | 0:r0=1 1:r0=1        |
+IRIW+rlx        | x=1.rlx // r0=x.rlx; r1=y.rlx // y=1.rlx // r0=y.rlx; r1=x.rlx | 1:r0=1 1:r1=0 3:r0=1 3:r1=0 | power armv7 aarch64 riscv rc11
+IRIW+rel-acq    | x=1.rel // r0=x.acq; r1=y.acq // y=1.rel // r0=y.acq; r1=x.acq | 1:r0=1 1:r1=0 3:r0=1 3:r1=0 | power rc11
+IRIW+sc         | x=1.sc // r0=x.sc; r1=y.sc // y=1.sc // r0=y.sc; r1=x.sc | 1:r0=1 1:r1=0 3:r0=1 3:r1=0 |
+IRIW+F.sc       | x=1.rlx // r0=x.rlx; F.sc; r1=y.rlx // y=1.rlx // r0=y.rlx; F.sc; r1=x.rlx | 1:r0=1 1:r1=0 3:r0=1 3:r1=0 |
+WRC+rel-acq     | x=1.rlx // r0=x.rlx; y=1.rel // r0=y.acq; r1=x.rlx | 1:r0=1 2:r0=1 2:r1=0 | rc11
+WRC+acq         | x=1.rel // r0=x.acq; y=1.rel // r0=y.acq; r1=x.rlx | 1:r0=1 2:r0=1 2:r1=0 |
+2+2W+rlx        | x=1.rlx; y=2.rlx // y=1.rlx; x=2.rlx            | x=1 y=1              | pso rmo power armv7 aarch64 riscv rc11
+2+2W+rel        | x=1.rel; y=2.rel // y=1.rel; x=2.rel            | x=1 y=1              | rc11
+2+2W+sc         | x=1.sc; y=2.sc // y=1.sc; x=2.sc                | x=1 y=1              |
+CoRR+rlx        | x=1.rlx // r0=x.rlx; r1=x.rlx                   | 1:r0=1 1:r1=0        |
+Z6.U            | x=1.sc; y=1.rel // r0=y!2.sc; r1=y.rlx // y=3.sc; r0=x.sc | 1:r0=1 1:r1=3 2:r0=0 | power rc11
+"""
+
+ORDERS = {"rlx": "relaxed", "rel": "release", "acq": "acquire", "sc": "seq_cst"}
+
+
+def classics() -> list[object]:
+    rows = (re.split(r" *\| ?", line) for line in CLASSICS.strip().splitlines())
+    return [pytest.param(threads, outcome, allowed.split(), id=name) for name, threads, outcome, allowed in rows]
+
+
+def parse_classic(threads: str, outcome: str) -> tuple[Program, tuple[int, ...]]:
+    bodies = [tuple(map(statement, text.split(";"))) for text in threads.split("//")]
+    functions = tuple(Function(f"P{number}", (), body) for number, body in enumerate(bodies))
+    started = tuple(Thread(function.name, function.name) for function in functions)
+    expected = {observable(name): int(value) for name, value in (item.split("=") for item in outcome.split())}
+    objects = (Object("x", 8), Object("y", 8))
+    return Program("classic", "C", objects, functions, started, Property(observed=tuple(expected))), (
+        *expected.values(),
+    )
+
+
+def statement(text: str) -> Instruction:
+    text, _, order_text = text.strip().partition(".")
+    order = Order(ORDERS.get(order_text, order_text))
+    if text == "F":
+        return Fence(f"c11.{order.value}")
+    left, right = text.split("=")
+    location, mark, number = re.fullmatch(r"(\w+)([!?]?)(\d*)", right).groups()  # type: ignore[union-attr]
+    if mark == "!":
+        return Rmw(left, "xchg", Address(location), Const(int(number)), 4, order)
+    if mark == "?":
+        return CompareExchange(left, None, Address(location), Const(int(number)), Const(2), 4, order, order)
+    if left.startswith("r"):
+        return Load(left, Address(location), 4, order)
+    return Store(Address(left), Const(int(right)), 4, order)
+
+
+def observable(name: str) -> Observable:
+    thread, colon, register = name.partition(":")
+    return RegisterValue(int(thread), register) if colon else MemoryValue(name)
+
+
+@pytest.mark.parametrize(("threads", "outcome", "allowed"), classics())
+def test_classics(threads: str, outcome: str, allowed: Sequence[str]) -> None:
+    program, state = parse_classic(threads, outcome)
+    found = [name for name in MODELS if state in final_states(prepare(program, load_model(name)), load_model(name))]
+    assert found == allowed
+
+
+def test_reservations_of_power_hold_for_updates() -> None:
+    program, _ = parse_classic("r0=x!1.rlx; r1=y!2.rlx // r0=y!1.rlx; r1=x!2.rlx", "x=1 y=1")
+    check_pairs(compile_atomics(program, "power"), "power")

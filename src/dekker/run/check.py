@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dekker.cat.forgetting import forgets_reads
 from dekker.errors import InputError
 from dekker.frontends import EXTENSIONS, default_model, parse_program
-from dekker.ir.passes import apply_passes
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -18,7 +16,7 @@ from dekker.report.check_report import CheckReport
 from dekker.result import Result, Verdict, Violation, verdict
 from dekker.run.batch import read_text
 from dekker.run.engines import run_engine
-from dekker.run.fit import require_fit
+from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Progress, Task
 
@@ -41,9 +39,7 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
     started = time.perf_counter()
     program = read_program(paths, options)
     model = load_model(options.model or default_model(program))
-    require_fit(program, model)
-    if forgets_reads(model.program):
-        program = apply_passes(program)
+    program = prepare(program, model)
     task = Task(program, model, options.limits, progress=progress)
     engine, result = run_engine(options.engine, task)
     violations = (*result.violations, *_other_violations(result))

@@ -4,16 +4,20 @@ The compiler is the clang inside the `ziglang` package, so that nobody needs one
 its front end produces, before any optimisation: all accesses of the source are there, in their order. Level 1 (rather
 than 0) makes it emit the bodies of inline functions. What it compiles is never executed.
 
-The results are kept by zig itself, by the contents of all files that went into them, below the user's cache directory.
+C takes a twentieth of a second. C++ takes seconds, because of its headers: there zig keeps results, known by the
+contents of all files that went into them, below the user's cache directory, in a folder for each month; older ones are
+removed.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +25,8 @@ from pathlib import Path
 from dekker.errors import InputError
 from dekker.source import Source
 
-CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C")
-EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ii", ".ll")
+CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C", ".ii")
+EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ll")
 
 _COMMON = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
@@ -60,7 +64,8 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
     with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
         output = Path(folder, "module.ll")
         command = [*_command(path, compiler), *flags, "-o", str(output), path]
-        finished = _run(command)
+        kept = cache_folder() if _is_cpp(path) else Path(folder)
+        finished = _run(command, kept)
         if finished.returncode != 0 or not output.exists():
             raise CompilerError(_complaint(finished, command))
         return Compiled(Source(f"{path} (LLVM IR)", output.read_text(encoding="utf-8")), finished.stderr)
@@ -76,8 +81,11 @@ def _read(path: str) -> str:
 def _command(path: str, compiler: str | None) -> list[str]:
     if compiler is not None:
         return [*compiler.split(), *_OTHER, *_COMMON]
-    language = "c++" if path.endswith(CPP_EXTENSIONS) or path.endswith(".ii") else "cc"
-    return [_zig(), language, *_ZIG, *_COMMON]
+    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *_COMMON]
+
+
+def _is_cpp(path: str) -> bool:
+    return path.endswith(CPP_EXTENSIONS)
 
 
 def _zig() -> str:
@@ -90,27 +98,28 @@ def _zig() -> str:
     return str(program)
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", env=_environment(), check=False
+            command, capture_output=True, text=True, errors="replace", env=_environment(cache), check=False
         )
     except OSError as error:
         raise InputError(f"{command[0]}: {error.strerror}", hint="name a clang with --cc") from None
 
 
-def _environment() -> dict[str, str]:
-    folder = cache_folder()
-    defaults = {"ZIG_GLOBAL_CACHE_DIR": str(folder), "ZIG_LOCAL_CACHE_DIR": str(folder), "LC_ALL": "C.UTF-8"}
+def _environment(cache: Path) -> dict[str, str]:
+    defaults = {"ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache), "LC_ALL": "C.UTF-8"}
     return defaults | os.environ
 
 
 def cache_folder() -> Path:
-    """Below the user's cache directory; one for all runs of the user in the temporary directory if that is closed."""
+    """Below the user's cache directory; a new folder in the temporary directory if that is closed."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base, "dekker", "zig")
+    folder = Path(base, "dekker", "zig", time.strftime("%Y-%m"))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            shutil.rmtree(folder.parent, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             return folder
     except OSError:

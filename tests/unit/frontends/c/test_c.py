@@ -14,9 +14,9 @@ from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c import Options, parse_c
 from dekker.frontends.c.driver import CompilerError, cache_folder, compile_file
 from dekker.frontends.c.runtime import RUNTIME, External, ExternalCall, Runtime
+from dekker.frontends.c.runtime.sections import LOCK
 from dekker.ir.expressions import ZERO, Expr
-from dekker.ir.instructions import Assert, Assume, AtomicBegin, AtomicEnd, Choose, Spawn
-from dekker.ir.program import Program
+from dekker.ir.instructions import Assert, Assume, Choose, Spawn
 from dekker.ir.text import parse_program, print_program
 from dekker.source import Source
 
@@ -31,11 +31,6 @@ def pthread_create(call: ExternalCall) -> Expr:
 
 THREADS = Runtime(RUNTIME.table, {"pthread_create": External(pthread_create)})
 CREATE = "#include <pthread.h>\nint main(void) { pthread_t t; return pthread_create(&t, 0, f, 0); }\n"
-
-
-def spans(program: Program) -> set[int]:
-    function = program.function_by_name["main"]
-    return {span.line for span in function.spans if span is not None}
 
 
 # --- the compiler
@@ -80,17 +75,27 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_cache_is_below_the_cache_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert cache_folder() == tmp_path / "cache" / "dekker" / "zig"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    old = tmp_path / "dekker" / "zig" / "1999-12" / "o"
+    old.mkdir(parents=True)
+    folder = cache_folder()
+    assert folder.parent == tmp_path / "dekker" / "zig"
+    assert folder.is_dir()
+    assert not old.exists()
+    assert cache_folder() == folder
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
     assert cache_folder().is_dir()
 
 
-def test_a_changed_header_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["test.c", "test.cpp"])
+def test_a_changed_header_is_noticed(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     header = tmp_path / "value.h"
     for number in (4, 5):
         header.write_text(f"#define VALUE {number}\n")
-        assert run(from_c(tmp_path, '#include "value.h"\nint main(void) { return VALUE; }\n')).value == number
+        assert (
+            run(from_c(tmp_path, '#include "value.h"\nint main(void) { return VALUE; }\n', name=name)).value == number
+        )
 
 
 # --- programs
@@ -178,9 +183,8 @@ int main(void) {
     assert [(step.low, step.high) for step in body if isinstance(step, Choose)] == [(-1, 2), (0, 1)]
     assert sum(isinstance(step, Assume) for step in body) == 1
     assert [step.message for step in body if isinstance(step, Assert)] == ["`reach_error` is called"]
-    step = program.function_by_name["__VERIFIER_atomic_step"].body
-    assert isinstance(step[0], AtomicBegin)
-    assert isinstance(step[-2], AtomicEnd)
+    for name in ("main", "__VERIFIER_atomic_step"):
+        assert sum(f'[&"{LOCK}"]' in line for line in listing(program, name)) == 2
     with pytest.raises(Stuck, match="assumption"):
         run(program)
 

@@ -44,6 +44,7 @@ _SIMPLE: dict[str, Type] = {
 _INTEGER = re.compile(r"i\d+$")
 _TYPED_POINTERS = "compile with clang 15 or later, or with `-mllvm -opaque-pointers` on clang 14"
 _DEEPEST = 60
+WIDEST_INTEGER = 128
 
 
 def read_type(cursor: Cursor) -> Type:
@@ -71,6 +72,9 @@ def _compound_type(cursor: Cursor, token: str) -> Type:
             return Struct(fields, packed=True)
         return Vector(*_elements(cursor, ">"))
     if _INTEGER.match(token):
+        if len(token) > 4 or not 0 < int(token[1:]) <= WIDEST_INTEGER:
+            cursor.index -= 1
+            cursor.fail(f"integers have 1 to {WIDEST_INTEGER} bits here", None, UnsupportedError)
         return Integer(int(token[1:]))
     if token == "target":
         cursor.skip_brackets()

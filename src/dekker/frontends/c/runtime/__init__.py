@@ -6,13 +6,24 @@ from dekker.frontends.c.runtime.atomics import ATOMICS
 from dekker.frontends.c.runtime.basic import BASIC
 from dekker.frontends.c.runtime.c11_threads import C11_THREADS
 from dekker.frontends.c.runtime.cplusplus import CPLUSPLUS
-from dekker.frontends.c.runtime.cplusplus_threads import CPLUSPLUS_THREADS
+from dekker.frontends.c.runtime.cplusplus_threads import CPLUSPLUS_PATTERNS, CPLUSPLUS_THREADS
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Runtime
 from dekker.frontends.c.runtime.locks import LOCKS
 from dekker.frontends.c.runtime.output import OUTPUT
 from dekker.frontends.c.runtime.threads import THREADS
 from dekker.frontends.c.runtime.waiting import WAITING
 
-RUNTIME = Runtime(BASIC, CPLUSPLUS, THREADS, LOCKS, WAITING, C11_THREADS, ATOMICS, OUTPUT, CPLUSPLUS_THREADS)
+
+class Library(Runtime):
+    """The table, and names of C++ that are spelled with a pattern."""
+
+    def find(self, name: str) -> External | None:
+        found = self.table.get(name)
+        if found is not None or not name.startswith("_ZN"):
+            return found
+        return next((item for pattern, item in CPLUSPLUS_PATTERNS.items() if pattern.fullmatch(name)), None)
+
+
+RUNTIME = Library(BASIC, CPLUSPLUS, THREADS, LOCKS, WAITING, C11_THREADS, ATOMICS, OUTPUT, CPLUSPLUS_THREADS)
 
 __all__ = ["RUNTIME", "External", "ExternalCall", "Runtime"]

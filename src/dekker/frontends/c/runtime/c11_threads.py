@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dekker.frontends.c.lowering.expressions import binary, select
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall
-from dekker.frontends.c.runtime.locks import lock_mutex, mutex_try, on_mutex, template, unlock_mutex
-from dekker.frontends.c.runtime.templates import expand
+from dekker.frontends.c.runtime.locks import init_mutex, lock_mutex, mutex_try, on_mutex, template, unlock_mutex
 from dekker.frontends.c.runtime.threads import (
     THREADS,
     create,
@@ -47,7 +46,7 @@ def _or_error(status: Expr) -> Expr:
 
 def _init(call: ExternalCall) -> Expr:
     """`mtx_recursive` is 1."""
-    return expand(call, "mutex_init", call.argument(0), call.emitter.keep(binary("and", 32, call.argument(1), ONE)))
+    return init_mutex(call, call.argument(0), call.emitter.keep(binary("and", 32, call.argument(1), ONE)))
 
 
 def _wait(call: ExternalCall) -> Expr:

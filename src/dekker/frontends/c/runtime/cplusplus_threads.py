@@ -1,4 +1,4 @@
-"""What `std::thread`, `std::mutex` and their like call: the part of libc++ that is no header.
+"""What `std::thread`, `std::mutex`, `std::shared_ptr` and their like call: the part of libc++ that is no header.
 
 `std::thread` itself, `lock_guard` and `unique_lock` are headers, compiled with the program. A mutex is laid out as that
 of `pthread.h`, a condition variable too; a `shared_mutex` is used as a read-write lock. Time stands still.
@@ -6,12 +6,13 @@ of `pthread.h`, a condition variable too; a `shared_mutex` is used as a read-wri
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.expressions import binary
 from dekker.frontends.c.runtime.basic import ends, nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.frontends.c.runtime.locks import lock_mutex, on_mutex, template, try_lock_mutex, unlock_mutex
+from dekker.frontends.c.runtime.locks import init_mutex, lock_mutex, on_mutex, template, try_lock_mutex, unlock_mutex
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.threads import join
 from dekker.frontends.c.runtime.waiting import timed_wait, wait
@@ -33,8 +34,8 @@ def _unlock(call: ExternalCall) -> None:
     unlock_mutex(call, call.argument(0))
 
 
-def _recursive(call: ExternalCall) -> None:
-    expand(call, "mutex_init", call.argument(0), ONE)
+def _mutex_init(kind: int) -> Handler:
+    return lambda call: init_mutex(call, call.argument(0), Const(kind))
 
 
 def _mutex_of_lock(call: ExternalCall) -> Expr:
@@ -50,6 +51,11 @@ def _wait(call: ExternalCall) -> None:
 
 def _timed_wait(call: ExternalCall) -> None:
     timed_wait(call, call.argument(0), _mutex_of_lock(call), 0)
+
+
+def _status_of_wait(call: ExternalCall) -> Expr:
+    """`std::cv_status::timeout` is 1."""
+    return timed_wait(call, call.argument(0), _mutex_of_lock(call), 1)
 
 
 def _join(call: ExternalCall) -> None:
@@ -72,10 +78,8 @@ def _end_of_thread(call: ExternalCall) -> None:
 
 
 def _thread_data(call: ExternalCall) -> Expr:
-    """A key of `pthread_setspecific`: 7, the last, which programs with few keys of their own do not reach."""
-    place = call.shared(_LOCAL_DATA, 8)
-    call.emitter.emit(Store(place, Const(7), 4))
-    return place
+    """Where the key of what the library keeps for each thread stands: 0."""
+    return call.shared(_LOCAL_DATA, 8)
 
 
 def _tried(name: str, *, own: bool = False) -> External:
@@ -98,7 +102,12 @@ def _method(kind: str, name: str, action: Handler, *, arguments: str = "v") -> d
 
 
 def _structors(kind: str, letters: str, action: Handler) -> dict[str, External]:
-    return {f"_ZNSt3__1{len(kind)}{kind}{letter}{n}Ev": External(action) for letter in letters for n in (1, 2)}
+    return {f"_ZNSt3__1{len(kind)}{kind}{letter}{n}Ev": External(action) for letter in letters for n in range(3)}
+
+
+def _mutex(kind: str) -> dict[str, External]:
+    methods = _method(kind, "lock", _lock) | _method(kind, "try_lock", _try_lock) | _method(kind, "unlock", _unlock)
+    return methods | _structors(kind, "D", nothing)
 
 
 _SHARED = "_ZNSt3__119__shared_mutex_base"
@@ -106,15 +115,13 @@ _SLEEP = "_ZNSt3__111this_thread9sleep_forERKNS_6chrono8durationIxNS_5ratioILl1E
 _TIME_POINT = "RNS_11unique_lockINS_5mutexEEENS_6chrono10time_pointINS5_12system_clockENS5_8durationIxNS_5ratioILl1E"
 
 CPLUSPLUS_THREADS: Mapping[str, External] = {
-    **_method("mutex", "lock", _lock),
-    **_method("mutex", "try_lock", _try_lock),
-    **_method("mutex", "unlock", _unlock),
-    **_structors("mutex", "D", nothing),
-    **_method("recursive_mutex", "lock", _lock),
-    **_method("recursive_mutex", "try_lock", _try_lock),
-    **_method("recursive_mutex", "unlock", _unlock),
-    **_structors("recursive_mutex", "C", _recursive),
-    **_structors("recursive_mutex", "D", nothing),
+    **_mutex("mutex"),
+    **_mutex("timed_mutex"),
+    **_structors("timed_mutex", "C", _mutex_init(0)),
+    **_mutex("recursive_mutex"),
+    **_structors("recursive_mutex", "C", _mutex_init(1)),
+    **_mutex("recursive_timed_mutex"),
+    **_structors("recursive_timed_mutex", "C", _mutex_init(1)),
     **_method("condition_variable", "wait", _wait, arguments="RNS_11unique_lockINS_5mutexEEE"),
     **_method("condition_variable", "__do_timed_wait", _timed_wait, arguments=f"{_TIME_POINT}Ll1000000000EEEEEE"),
     "_ZNSt3__118condition_variable10notify_oneEv": template("condition_signal"),
@@ -136,9 +143,26 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     f"{_SHARED}11lock_sharedEv": template("read_lock"),
     f"{_SHARED}15try_lock_sharedEv": _tried("read_trylock"),
     f"{_SHARED}13unlock_sharedEv": template("rwlock_unlock", own=True),
+    "_ZNSt3__119__shared_weak_count14__release_weakEv": template("release_weak"),
+    "_ZNSt3__119__shared_weak_count4lockEv": template("lock_weak"),
+    "_ZNKSt3__119__shared_weak_count13__get_deleterERKSt9type_info": External(nothing),
+    **_structors("__shared_weak_count", "D", nothing),
+    **_structors("__shared_count", "D", nothing),
     _SLEEP: External(nothing),
     "_ZNSt3__16chrono12steady_clock3nowEv": External(nothing),
     "_ZNSt3__16chrono12system_clock3nowEv": External(nothing),
     "_ZNSt3__120__throw_system_errorEiPKc": _throws("std::system_error"),
     "_ZNSt3__122__libcpp_verbose_abortEPKcz": _throws("libc++ gives up"),
 }
+
+CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
+    re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
+    re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(
+        _try_lock, overrides=True, needs_context=True
+    ),
+    re.compile(r"_ZNSt3__118condition_variable(8wait_for|10wait_until)[BI].*ENS_9cv_statusE.*"): External(
+        _status_of_wait, overrides=True, needs_context=True
+    ),
+}
+"""Templates of headers whose arithmetic on time is of no use where time stands still. Those that take a predicate call
+these."""

@@ -28,13 +28,19 @@ KIND_OFFSET = 16
 THREAD = Reg(SELF)
 """What tells threads apart."""
 
-_KINDS = ("pthread_mutexattr_settype", "mtx_init", "_ZNSt3__115recursive_mutexC1Ev", "_ZNSt3__115recursive_mutexC2Ev")
+_KINDS = (
+    "pthread_mutexattr_settype",
+    "mtx_init",
+    *(f"_ZNSt3__1{kind}C{n}Ev" for kind in ("15recursive_mutex", "21recursive_timed_mutex") for n in (1, 2)),
+)
+"""What makes mutexes of other kinds than the normal one."""
 
 
 def chosen_templates(call: ExternalCall) -> Mapping[str, str]:
     """How this function locks and unlocks."""
     prefix = "mutex" if has_static_kinds(call) or is_used(call, *_KINDS) else "normal"
-    names = {"lock": f"{prefix}_lock", "trylock": f"{prefix}_trylock", "checked_unlock": f"{prefix}_unlock"}
+    names = {name: f"{prefix}_{name}" for name in ("init", "lock", "trylock")}
+    names["checked_unlock"] = f"{prefix}_unlock"
     if unlocks_only_here(call):
         return names | {"unlock": "held_unlock", "spin_unlock": "held_spin_unlock"}
     return names | {"unlock": names["checked_unlock"], "spin_unlock": "checked_spin_unlock"}
@@ -55,6 +61,10 @@ def _kind(number: Expr) -> Expr:
     return select(binary("eq", 32, kind, Const(3)), ZERO, kind)
 
 
+def init_mutex(call: ExternalCall, mutex: Expr, kind: Expr) -> Expr:
+    return expand(call, "init", mutex, kind, instead=chosen_templates(call))
+
+
 def lock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
     operands = (mutex, THREAD, static_kind(call, mutex))
     return expand(call, "lock", *operands, instead=chosen_templates(call))
@@ -66,7 +76,8 @@ def try_lock_mutex(call: ExternalCall, mutex: Expr, busy: int) -> Expr:
 
 
 def unlock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
-    return expand(call, "unlock", mutex, THREAD, instead=chosen_templates(call))
+    operands = (mutex, THREAD, static_kind(call, mutex))
+    return expand(call, "unlock", *operands, instead=chosen_templates(call))
 
 
 def _mutex_init(call: ExternalCall) -> Expr:
@@ -76,7 +87,7 @@ def _mutex_init(call: ExternalCall) -> Expr:
         kind = _attribute_kind(call, attributes)
     if has_static_kinds(call):
         call.emitter.emit(Store(offset(call.argument(0), KIND_OFFSET), ZERO, 4))
-    return expand(call, "mutex_init", call.argument(0), kind)
+    return init_mutex(call, call.argument(0), kind)
 
 
 def _attribute_kind(call: ExternalCall, attributes: Expr) -> Expr:

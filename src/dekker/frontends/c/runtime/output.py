@@ -1,8 +1,8 @@
 """What programs print, the clock, and random numbers.
 
-Printing changes nothing. A call is kept as an assertion that always holds: its message is `NOTE` and the text or format,
-so that a witness can show where the program prints what. A call returns the length of its text, or 0 if the format has
-directives, whose values are not formatted here.
+Printing changes nothing. A call is kept as an assertion that always holds, with `NOTE` and the text or format as its
+message, so that a witness can show where the program prints what. A call returns the length of its text, or 0 if the
+format has directives, whose values are not formatted here.
 
 Time stands still: clocks show 0. A random number is any number from 0 to the end of the range of
 `__VERIFIER_nondet_int`.

@@ -14,16 +14,18 @@ from dekker.frontends.c.runtime.templates import library
 from dekker.ir.expressions import Address, Reg
 from dekker.ir.instructions import AtomicBegin, AtomicEnd, Await, CompareExchange, Instruction, Return, Store
 from dekker.ir.program import Function, Object, Program
+from dekker.ir.validate import validate
 from dekker.source import Span
 
 LOCK = "atomic sections"
 
 
 def with_section_lock(program: Program) -> Program:
-    """The program without `AtomicBegin` and `AtomicEnd`."""
+    """The program without `AtomicBegin` and `AtomicEnd`, which are checked before they go."""
     kinds = {type(step) for function in program.functions for step in function.body}
     if kinds.isdisjoint((AtomicBegin, AtomicEnd)):
         return program
+    validate(program)
     functions = tuple(map(_convert, program.functions))
     return replace(program, functions=functions, objects=(*program.objects, Object(LOCK, 4, (), 4)))
 

@@ -4,8 +4,9 @@ An identifier is the number that `Join` takes. If the program asks a thread for 
 with a value by `pthread_exit`, it is instead the address of an object with that number and that value, which the new
 thread is told.
 
-Keys: at most 8, so that destructors need no loop. Destructors run once when a thread ends, in the order of their keys;
-a value that a destructor sets is not destroyed again. The end of `main` ends no other thread and runs no destructor.
+Keys: 1 to 7, so that destructors need no loop; 0 is that of the C++ library. Destructors run once when a thread ends,
+in the order of their keys; a value that a destructor sets is not destroyed again. The end of `main` ends no other
+thread and runs no destructor.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dekker.frontends.c.runtime.whole_program import has_match, is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
 from dekker.ir.instructions import Allocate, Assign, Call, Exit, Join, Load, Order, Return, Rmw, Store
 
-MOST_KEYS = 8
+END_OF_KEYS = 8
 START = "%pthread"
 DESTROY = "%destructors"
 MAIN = "main thread"
@@ -153,10 +154,11 @@ def create_key(call: ExternalCall, place: Expr, destructor: Expr, error: int) ->
     e = call.emitter
     number, result, end = e.temporary(), e.temporary(), e.new_label()
     e.emit(Rmw(number, "add", call.shared(_KEYS, 8), ONE, 8, Order.ACQ_REL))
+    e.emit(Assign(number, binary("add", 64, Reg(number), ONE)))
     e.emit(Assign(result, Const(error)))
-    e.branch(binary("uge", 64, Reg(number), Const(MOST_KEYS)), end)
+    e.branch(binary("uge", 64, Reg(number), Const(END_OF_KEYS)), end)
     e.emit(Assign(result, ZERO))
-    table = call.shared(_DESTRUCTORS, 8 * MOST_KEYS)
+    table = call.shared(_DESTRUCTORS, 8 * END_OF_KEYS)
     e.emit(Store(binary("add", 64, table, scaled(Reg(number), 8)), destructor, 8))
     e.emit(Store(place, Reg(number), 4))
     e.place(end)
@@ -170,9 +172,9 @@ def _create_key(call: ExternalCall) -> Expr:
 def _value_place(call: ExternalCall) -> Expr:
     key = call.argument(0)
     call.emitter.require(
-        binary("ult", 32, key, Const(MOST_KEYS)), f"`{call.name}`: the key was not made by `pthread_key_create`"
+        binary("ult", 32, key, Const(END_OF_KEYS)), f"`{call.name}`: the key was not made by `pthread_key_create`"
     )
-    values = call.thread_local(_VALUES, 8 * MOST_KEYS)
+    values = call.thread_local(_VALUES, 8 * END_OF_KEYS)
     return binary("add", 64, values, scaled(key, 8))
 
 
@@ -188,7 +190,7 @@ def set_value(call: ExternalCall) -> Expr:
 
 def delete_key(call: ExternalCall) -> Expr:
     """Its destructor does not run any more."""
-    table = call.shared(_DESTRUCTORS, 8 * MOST_KEYS)
+    table = call.shared(_DESTRUCTORS, 8 * END_OF_KEYS)
     call.emitter.emit(Store(binary("add", 64, table, scaled(truncate(32, call.argument(0)), 8)), ZERO, 8))
     return ZERO
 
@@ -198,7 +200,7 @@ def _destroy_function(call: ExternalCall) -> Address:
     if DESTROY not in unit.functions:
         e = Emitter(span=call.emitter.span)
         e.emit(Load("keys", call.shared(_KEYS, 8), 8, Order.ACQUIRE))
-        for key in range(MOST_KEYS):
+        for key in range(1, END_OF_KEYS):
             _destroy(call, e, key)
         e.place("end")
         e.emit(Return())
@@ -208,12 +210,12 @@ def _destroy_function(call: ExternalCall) -> Address:
 
 
 def _destroy(call: ExternalCall, e: Emitter, key: int) -> None:
-    place = offset(call.thread_local(_VALUES, 8 * MOST_KEYS), 8 * key)
+    place = offset(call.thread_local(_VALUES, 8 * END_OF_KEYS), 8 * key)
     following = e.new_label()
-    e.branch(binary("ule", 64, Reg("keys"), Const(key)), "end")
+    e.branch(binary("ult", 64, Reg("keys"), Const(key)), "end")
     e.emit(Load("value", place, 8))
     e.branch(binary("eq", 64, Reg("value"), ZERO), following)
-    e.emit(Load("destructor", offset(call.shared(_DESTRUCTORS, 8 * MOST_KEYS), 8 * key), 8))
+    e.emit(Load("destructor", offset(call.shared(_DESTRUCTORS, 8 * END_OF_KEYS), 8 * key), 8))
     e.branch(binary("eq", 64, Reg("destructor"), ZERO), following)
     e.emit(Store(place, ZERO, 8))
     e.emit(Call(None, *call.call(Reg("destructor"), (Reg("value"),))))

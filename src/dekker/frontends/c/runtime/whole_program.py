@@ -10,8 +10,13 @@ from dekker.frontends.c.linking import Linkage
 from dekker.frontends.c.runtime.interface import ExternalCall
 
 RELEASING = frozenset(
-    "pthread_mutex_unlock mtx_unlock pthread_spin_unlock _ZNSt3__15mutex6unlockEv "
-    "_ZNSt3__115recursive_mutex6unlockEv".split()
+    (
+        *("pthread_mutex_unlock", "mtx_unlock", "pthread_spin_unlock"),
+        *(
+            f"_ZNSt3__1{kind}6unlockEv"
+            for kind in ("5mutex", "11timed_mutex", "15recursive_mutex", "21recursive_timed_mutex")
+        ),
+    )
 )
 CALLING_BACK = frozenset("pthread_once call_once _ZNSt3__111__call_onceERVmPvPFvS2_E".split())
 
