@@ -72,9 +72,22 @@ class CommitBefore {
     const auto include = [&](EventId other) {
       const Event<W>& o = machine_.event(other);
       if (o.kind == EventKind::fence || o.state == EventState::pending) return;
-      if (o.state != EventState::absent) include_item(o.run_index);
-      // A store-conditional that fails is decided by the choice that says so.
-      else if (o.chosen_by != no_event) include_item(machine_.event(o.chosen_by).run_index);
+      if (o.state != EventState::absent || o.failed_early) {
+        include_item(o.run_index);
+        return;
+      }
+      // What decided that the write of a store-conditional or compare-exchange is absent.
+      if (o.chosen_by != no_event) {
+        include_item(machine_.event(o.chosen_by).run_index);
+        return;
+      }
+      const Event<W>& read = machine_.event(o.partner);
+      if (read.state == EventState::committed) include_item(read.run_index);
+      const Sources<W> expected = machine_.resolved(read.data_sources);
+      (expected.direct | expected.picked).for_each([&](std::size_t s) {
+        const Event<W>& compared = machine_.event(static_cast<EventId>(s));
+        if (compared.state == EventState::committed) include_item(compared.run_index);
+      });
     };
     const auto include_sources = [&](const Sources<W>& sources) {
       if (sources.empty()) return;
@@ -101,7 +114,8 @@ class CommitBefore {
       }
       return past;
     }
-    if (e.kind == EventKind::write || e.failed_class != e.event_class) include_sources(e.data_sources);
+    if (e.kind == EventKind::write || e.failed_class != e.event_class || e.must_fail) include_sources(e.data_sources);
+    if (e.must_fail) include(e.partner);
     if (forwards) include_sources(machine_.event(source).data_sources);
     for (EventId other : events) {
       const Event<W>& earlier = machine_.event(other);
@@ -111,6 +125,19 @@ class CommitBefore {
       const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
       if (kept || e.ordered_after.test(other)) include(other);
     }
+    return past;
+  }
+
+  // What decides that a compare-exchange fails before its read is committed: only that control came there.
+  Bits past_of_early_failure(const std::vector<RunItem<W>>& run, EventId write) const {
+    Bits past;
+    const Sources<W> control = machine_.resolved(machine_.event(write).control);
+    (control.direct | control.picked).for_each([&](std::size_t s) {
+      const Event<W>& source = machine_.event(static_cast<EventId>(s));
+      if (source.state == EventState::pending || source.state == EventState::absent) return;
+      past |= run[source.run_index].past;
+      past.set(source.run_index);
+    });
     return past;
   }
 
@@ -129,7 +156,8 @@ class CommitBefore {
     if (!machine_.are_decided(e.address_sources) || !machine_.are_decided(e.control)) return false;
     if (e.kind == EventKind::write) return machine_.are_decided(e.data_sources);
     // The class of the read half depends on whether it succeeds.
-    return !e.is_compare || e.failed_class == e.event_class || machine_.are_decided(e.data_sources);
+    const bool is_open = e.is_compare && (e.failed_class != e.event_class || e.must_fail);
+    return !is_open || machine_.are_decided(e.data_sources);
   }
 
   // Whether a store-conditional succeeds is asked when it is known where it goes and where its load went: elsewhere it

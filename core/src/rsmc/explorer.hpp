@@ -20,7 +20,7 @@ class Explorer {
            const CommitOrder& order, const Limits& limits, const Progress& progress, Fields& fields)
       : program_(program), order_(order), limits_(limits), progress_(progress), check_names_(check_names),
         run_(program, model, order_, limits_, fields), active_(program.threads.size()) {
-    if (limits.timeout_s > 0)
+    if (limits.timeout_s > 0 && limits.timeout_s < longest_timeout_s)
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.timeout_s));
   }
 
@@ -76,11 +76,17 @@ class Explorer {
 
   void explore_read(EventId id) {
     const Key key = run_.key_of(id);
-    Activation activation{run_.items().size(), {}, {}};
-    set_active(key, &activation);
-    const std::uint64_t ends_before = n_ends();
     const std::uint32_t place = run_.location_of(id);
     const Mark before = run_.mark();
+    const bool fails_elsewhere = run_.failure_frees_others(id);
+    if (fails_elsewhere) {
+      run_.commit_early_failure(event(id).partner);
+      explore();
+      run_.undo(before);
+    }
+    Activation activation{run_.items().size(), fails_elsewhere, {}, {}};
+    set_active(key, &activation);
+    const std::uint64_t ends_before = n_ends();
     const std::size_t floor = run_.lowest_source(id, place);
     for (std::size_t source = run_.location(place).order.size() + 1; source-- > floor && !stopped();) {
       explore_read_from(id, place, source);
@@ -112,9 +118,13 @@ class Explorer {
 
   void explore_read_from(EventId id, std::uint32_t place, std::size_t source) {
     const Mark before = run_.mark();
+    const Activation* const activation = active(run_.key_of(id));
+    const bool only_success = activation != nullptr && activation->only_success;
     for (bool fails : {false, true}) {
       if (fails && !event(id).is_weak) continue;
-      if (run_.commit_read(id, place, source, fails)) explore_rest_of_step(id, place, source);
+      const bool is_allowed = run_.commit_read(id, place, source, fails);
+      const bool is_elsewhere = only_success && event(event(id).partner).state == EventState::absent;
+      if (is_allowed && !is_elsewhere) explore_rest_of_step(id, place, source);
       run_.undo(before);
       if (stopped()) return;
     }
@@ -287,7 +297,7 @@ class Explorer {
       case ItemKind::read:
       case ItemKind::failed_read: result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from); break;
       case ItemKind::write: result.parameter = predecessor(item.event, prefix, past, limit); break;
-      case ItemKind::choice: result.chosen = e.value; break;
+      case ItemKind::choice: result.chosen = e.kind == EventKind::write ? 1 : e.value; break;
       case ItemKind::failure: break;
     }
     return result;
@@ -422,6 +432,10 @@ class Explorer {
   }
 
   void complete() {
+    if (limits_.max_traces != 0 && outcome_.statistics.complete == limits_.max_traces) {
+      outcome_.stop = Stop::traces;
+      return;
+    }
     ++outcome_.statistics.complete;
     state_.clear();
     for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
@@ -429,7 +443,6 @@ class Explorer {
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
     count_flags();
-    if (limits_.max_traces != 0 && outcome_.statistics.complete >= limits_.max_traces) outcome_.stop = Stop::traces;
   }
 
   void count_flags() {
@@ -516,6 +529,7 @@ class Explorer {
     of_thread[at(key.index)] = activation;
   }
 
+  static constexpr double longest_timeout_s = 1e9;
   static constexpr std::int64_t status_succeeded = 0;
   static constexpr std::int64_t status_failed = 1;
 

@@ -78,6 +78,8 @@ struct Event {
   NodeId expected_node = 0;
   bool is_compare = false;
   bool is_weak = false;
+  bool must_fail = false;     // the read of a compare-exchange whose failure was decided in advance
+  bool failed_early = false;  // and its write
   Address address = 0;  // once known
   Value value = 0;      // once committed
   Sources<W> address_sources;
@@ -255,7 +257,24 @@ class Machine {
     ThreadState<W>& state = threads_[static_cast<std::size_t>(thread)];
     if (state.status != ThreadStatus::running || !can_continue(state)) return;
     save(thread);
-    while (state.status == ThreadStatus::running && can_continue(state)) step(thread, state);
+    std::uint64_t n_steps = 0;
+    while (state.status == ThreadStatus::running && can_continue(state)) {
+      step(thread, state);
+      if (++n_steps > most_steps) state.status = ThreadStatus::cut;
+    }
+  }
+
+  // Does what stopped the fetch of its thread depend on the event?
+  bool is_held_by(const ThreadState<W>& state, EventId id) const {
+    const std::vector<Instruction>& code = code_of(state);
+    if (static_cast<std::size_t>(state.pc) >= code.size()) return false;
+    const std::int32_t expression = code[at(state.pc)].value;
+    if (expression == none) return false;
+    return std::ranges::any_of(program_.expressions[at(expression)], [&](const ExpressionStep& step) {
+      if (step.code != ExpressionCode::register_value) return false;
+      const Sources<W>& sources = state.registers[state.base + step.operand].sources;
+      return sources.direct.test(id) || sources.picked.test(id);
+    });
   }
 
   std::optional<Value> value(NodeId id) const {
@@ -446,6 +465,7 @@ class Machine {
         }
         break;
       case Operation::check:
+        merge(state.control, sources_of(state, instruction.value));
         if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
         break;
       case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
@@ -899,6 +919,7 @@ class Machine {
   }
 
   static constexpr std::int32_t most_known_rounds = 100'000;
+  static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
 
   void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     const Sources<W> sources = sources_of(state, instruction.value);

@@ -112,6 +112,7 @@ class Run {
       const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);
       if (fails && !succeeds.value_or(false)) return false;
       failed = fails || !succeeds.value_or(true);
+      if (e.must_fail && !failed) return false;
     }
     enter_items(id, fails ? ItemKind::failed_read : ItemKind::read, e.read_from);
     enter_matrix(id, failed ? e.failed_class : e.event_class, place);
@@ -123,7 +124,7 @@ class Run {
     (source == 0 ? location.initial_readers : machine_.event(e.read_from).readers).set(m);
     trail_.push_back({Change::read, id, place});
     if (!decide()) return false;
-    if (e.is_compare && failed) mark_absent(e.partner);
+    if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
     if (e.read_from != no_event && machine_.event(e.read_from).is_release) machine_.fail_at(e, ViolationKind::use_after_free);
     proceed(e.thread);
     return true;
@@ -179,11 +180,46 @@ class Run {
   // An event that has no parameter: the run goes on only to find races, and does not count.
   void commit_failure(EventId id) {
     Event<W>& e = machine_.event(id);
+    machine_.resolve_address(e);
     enter_items(id, ItemKind::failure, no_event);
     e.state = EventState::failed;
     ++n_failed_;
     trail_.push_back({Change::decided, id, 0});
+    const bool has_write = e.role == Role::update_read && machine_.event(e.partner).state == EventState::pending;
+    if (has_write) mark_absent(e.partner);
     proceed(e.thread);
+  }
+
+  // A compare-exchange will fail, whatever it is that its read will find: its write is gone, and with it what the write
+  // would keep in order.
+  void commit_early_failure(EventId write) {
+    Event<W>& e = machine_.event(write);
+    machine_.resolve_address(e);
+    enter_items(write, ItemKind::choice, commit_before_.past_of_early_failure(items_, write));
+    e.state = EventState::absent;
+    e.failed_early = true;
+    machine_.event(e.partner).must_fail = true;
+    trail_.push_back({Change::early_failure, write, 0});
+    proceed(e.thread);
+  }
+
+  // Could something later be committed before the read, if the compare-exchange failed, that otherwise could not?
+  bool failure_frees_others(EventId read) {
+    const Event<W>& e = machine_.event(read);
+    if (order_.in_order || !e.is_compare || e.must_fail) return false;
+    Event<W>& write = machine_.event(e.partner);
+    if (write.state != EventState::pending) return false;
+    const ThreadState<W>& thread = machine_.threads()[at(e.thread)];
+    if (thread.status == ThreadStatus::running && !machine_.is_held_by(thread, read)) return true;
+    write.state = EventState::absent;
+    const bool frees = std::ranges::any_of(thread.events, [&](EventId id) {
+      Event<W>& later = machine_.event(id);
+      const bool is_access = later.kind == EventKind::read || later.kind == EventKind::write;
+      return is_access && later.index > write.index && later.state == EventState::pending &&
+             commit_before_.is_enabled(thread, later);
+    });
+    write.state = EventState::pending;
+    return frees;
   }
 
   void commit_choice(EventId id, Value chosen) {
@@ -201,7 +237,10 @@ class Run {
   bool replay(const TemplateItem& item) {
     const EventId id = event_at(item.event);
     switch (item.kind) {
-      case ItemKind::choice: commit_choice(id, item.chosen); return true;
+      case ItemKind::choice:
+        if (machine_.event(id).kind == EventKind::write) commit_early_failure(id);
+        else commit_choice(id, item.chosen);
+        return true;
       case ItemKind::failure: commit_failure(id); return true;
       case ItemKind::write: {
         const std::uint32_t place = location_of(id);
@@ -245,10 +284,11 @@ class Run {
 
   // The write that forms one step with the read just committed: nothing that need not come before the read need come
   // between, or else a fence keeps it before every later write, and no other thread can have seen this read before it.
-  EventId write_at_once(EventId read) const {
+  EventId write_at_once(EventId read) {
     const EventId write = second_half(read);
     if (write == no_event || machine_.event(write).state != EventState::pending) return no_event;
     if (order_.in_order) return write;
+    machine_.resolve_address(machine_.event(write));
     const Event<W>& e = machine_.event(write);
     if (!commit_before_.is_ready(machine_.threads()[at(e.thread)], e)) return no_event;
     Bits before = items_[machine_.event(read).run_index].past;
@@ -322,7 +362,7 @@ class Run {
   }
 
  private:
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, early_failure };
 
   struct TrailEntry {
     Change change;
@@ -367,12 +407,13 @@ class Run {
     return enabled_.empty() ? no_event : enabled_[random_() % enabled_.size()];
   }
 
-  bool is_hasty(EventId id) const {
+  bool is_hasty(EventId id) {
     const Event<W>& e = machine_.event(id);
     if (order_.in_order) return false;
     if (e.kind == EventKind::write) return !order_.same_location_writes && overtakes(e);
     if (e.role == Role::update_read)
-      return !commit_before_.is_ready(machine_.threads()[at(e.thread)], machine_.event(e.partner));
+      return !commit_before_.is_ready(machine_.threads()[at(e.thread)], machine_.event(e.partner)) ||
+             failure_frees_others(id);
     if (e.kind != EventKind::choice) return false;
     const EventId conditional = conditional_of(id);
     return conditional != no_event && machine_.event(machine_.event(conditional).partner).state == EventState::pending;
@@ -409,9 +450,10 @@ class Run {
     return no_event;
   }
 
-  void enter_items(EventId id, ItemKind kind, EventId source) {
+  void enter_items(EventId id, ItemKind kind, EventId source) { enter_items(id, kind, past_of(id, source)); }
+
+  void enter_items(EventId id, ItemKind kind, const Bits& past) {
     if (items_.size() >= Bits::capacity) throw CapacityNeeded{};
-    const Bits past = past_of(id, source);
     machine_.event(id).run_index = static_cast<std::uint32_t>(items_.size());
     items_.push_back({id, kind, past});
     ++n_commits_;
@@ -518,6 +560,11 @@ class Run {
             .clear(e.matrix_index);
         break;
       case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
+      case Change::early_failure:
+        e.state = EventState::pending;
+        e.failed_early = false;
+        machine_.event(e.partner).must_fail = false;
+        break;
       case Change::decided:
         n_failed_ -= e.state == EventState::failed;
         e.state = EventState::pending;

@@ -114,6 +114,7 @@ class FingerprintSet {
 // One call of Explore on a load: where it began, and the continuations found for it.
 struct Activation {
   std::size_t run_size;
+  bool only_success;  // of a compare-exchange: that it fails is explored elsewhere
   std::vector<Template> templates;
   FingerprintSet seen;
 };

@@ -8,7 +8,7 @@ from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
 from dekker.engines.rsmc.events import program_events, runtime_events
-from dekker.engines.rsmc.orders import COMMIT_ORDERS, CommitOrder
+from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import FINAL_WRITES, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
@@ -64,6 +64,11 @@ def commit_order(task: Task) -> CommitOrder:
             hint="use --engine axiomatic",
         )
     if is_built_in(model) and model.name in COMMIT_ORDERS:
+        if model.name in NOT_FOR_UPDATES and any(event.tags & {"AMO", "X"} for event in program_events(task.program)):
+            raise UnsupportedError(
+                f"the rsmc engine knows no valid commit-before order for atomic updates under '{model.name}'",
+                hint="use --engine axiomatic",
+            )
         return COMMIT_ORDERS[model.name]
     found = derive_order(model.program, program_events(task.program))
     if isinstance(found, Refusal):

@@ -12,6 +12,9 @@ from dekker.ir.program import Program
 MAY_FAIL = "may-fail"
 """A tag, for commit orders only, of the events of updates that need not succeed."""
 
+FAILS_ALIKE = "fails-alike"
+"""And of those reads among them whose order is the same if they fail."""
+
 
 def instruction_events(instruction: Instruction) -> dict[str, Event]:
     """By role: `read_class`, `write_class`, and `failed_class` for the read of an update that fails. Fences are in
@@ -28,8 +31,9 @@ def instruction_events(instruction: Instruction) -> dict[str, Event]:
             read = _access("R", order, *tags)
             return {"read_class": read, "write_class": _access("W", order, *tags), "failed_class": read}
         case CompareExchange(order=order, failure_order=failure_order):
+            alike = (FAILS_ALIKE,) if order is failure_order else ()
             return {
-                "read_class": _access("R", order, "AMO", "RMW", MAY_FAIL),
+                "read_class": _access("R", order, "AMO", "RMW", MAY_FAIL, *alike),
                 "write_class": _access("W", order, "AMO", "RMW", MAY_FAIL),
                 "failed_class": _access("R", failure_order, "AMO"),
             }

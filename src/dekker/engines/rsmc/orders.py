@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dekker.engines.rsmc.events import MAY_FAIL
+from dekker.engines.rsmc.events import FAILS_ALIKE, MAY_FAIL
 from dekker.execution import Event
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Order
@@ -47,7 +47,14 @@ class CommitOrder:
     fence_pairs: Callable[[Event], Iterable[str]] = lambda fence: FENCES[fence.fence].orders
 
 
+def _is_open(event: Event) -> bool:
+    """Does the order of this read depend on whether the update succeeds? Only what holds in both cases may be used."""
+    return event.kind == "R" and MAY_FAIL in event.tags and FAILS_ALIKE not in event.tags
+
+
 def _aarch64(event: Event) -> LocalOrder:
+    if _is_open(event):
+        return UNORDERED
     acquires = event.kind == "R" and (event.order in ACQUIRES or event.order is Order.ACQUIRE_PC)
     strong_acquire = event.kind == "R" and event.order in ACQUIRES
     release = event.kind == "W" and event.order in RELEASES
@@ -56,6 +63,8 @@ def _aarch64(event: Event) -> LocalOrder:
 
 
 def _riscv(event: Event) -> LocalOrder:
+    if _is_open(event):
+        return UNORDERED
     strong = bool(event.tags & {"AMO", "X"})
     acquires, releases = event.order in ACQUIRES, event.order in RELEASES
     return LocalOrder(acquires, releases, strong and (acquires or releases), strong and (acquires or releases))
@@ -80,3 +89,6 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "riscv": CommitOrder(in_order=False, forwarding=True, local=_riscv),
     "rmo": CommitOrder(in_order=False, forwarding=True, same_location_reads=False, local=_full_updates),
 }
+
+NOT_FOR_UPDATES = frozenset(("armv7",))
+"""Models that order neither the halves of an update nor accesses of one location in a way that would give an order."""

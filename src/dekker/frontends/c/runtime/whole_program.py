@@ -32,12 +32,13 @@ def is_used(call: ExternalCall, *names: str) -> bool:
 
 
 def has_match(call: ExternalCall, pattern: re.Pattern[str]) -> bool:
-    return any(pattern.search(unit.module.source.text) for unit in call.lowering.unit.linkage.units)
+    """Does the text of any module contain this?"""
+    return _facts(call.lowering.unit.linkage).contains(pattern)
 
 
 def has_static_kinds(call: ExternalCall) -> bool:
     """Is a mutex of another kind than the normal one made by an initial value?"""
-    return _facts(call.lowering.unit.linkage).has_static_kinds
+    return has_match(call, _STATIC_KIND)
 
 
 def unlocks_only_here(call: ExternalCall) -> bool:
@@ -51,8 +52,13 @@ class _Facts:
     """`disturbed` functions call others that unlock mutexes, or may do so."""
 
     linkage: Linkage
-    has_static_kinds: bool
-    disturbed: set[str] = field(default_factory=set)
+    disturbed: set[str]
+    matches: dict[re.Pattern[str], bool] = field(default_factory=dict)
+
+    def contains(self, pattern: re.Pattern[str]) -> bool:
+        if pattern not in self.matches:
+            self.matches[pattern] = any(map(pattern.search, _texts(self.linkage)))
+        return self.matches[pattern]
 
 
 _latest: list[_Facts] = []
@@ -61,9 +67,12 @@ _latest: list[_Facts] = []
 def _facts(linkage: Linkage) -> _Facts:
     """Kept for the program at hand."""
     if not _latest or _latest[0].linkage is not linkage:
-        texts = [unit.module.source.text for unit in linkage.units]
-        _latest[:] = [_Facts(linkage, any(map(_STATIC_KIND.search, texts)), _disturbed(texts))]
+        _latest[:] = [_Facts(linkage, _disturbed(_texts(linkage)))]
     return _latest[0]
+
+
+def _texts(linkage: Linkage) -> list[str]:
+    return [unit.module.source.text for unit in linkage.units]
 
 
 def _disturbed(texts: Iterable[str]) -> set[str]:
