@@ -114,8 +114,8 @@ class CommitBefore {
       }
       return past;
     }
-    if (e.kind == EventKind::write || e.failed_class != e.event_class || e.must_fail) include_sources(e.data_sources);
     if (e.must_fail) include(e.partner);
+    else if (e.kind == EventKind::write || e.failed_class != e.event_class) include_sources(e.data_sources);
     if (forwards) include_sources(machine_.event(source).data_sources);
     for (EventId other : events) {
       const Event<W>& earlier = machine_.event(other);
@@ -156,7 +156,7 @@ class CommitBefore {
     if (!machine_.are_decided(e.address_sources) || !machine_.are_decided(e.control)) return false;
     if (e.kind == EventKind::write) return machine_.are_decided(e.data_sources);
     // The class of the read half depends on whether it succeeds.
-    const bool is_open = e.is_compare && (e.failed_class != e.event_class || e.must_fail);
+    const bool is_open = e.is_compare && e.failed_class != e.event_class && !e.must_fail;
     return !is_open || machine_.are_decided(e.data_sources);
   }
 

@@ -356,7 +356,7 @@ class Explorer {
 
   void finish() {
     Statistics& statistics = outcome_.statistics;
-    if (run_.is_abandoned()) {
+    if (run_.is_abandoned() || !run_.failures_hold()) {
       ++statistics.abandoned;
       return;
     }

@@ -108,11 +108,14 @@ class Run {
     e.read_from = source == 0 ? no_event : location.order[source - 1];
     e.value = source == 0 ? location.initial_value : machine_.event(e.read_from).value;
     bool failed = fails;
-    if (e.is_compare) {
+    if (e.must_fail) {
+      // It does not wait for what it is compared with; whether it could fail is asked at the end.
+      if (fails) return false;
+      failed = true;
+    } else if (e.is_compare) {
       const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);
       if (fails && !succeeds.value_or(false)) return false;
       failed = fails || !succeeds.value_or(true);
-      if (e.must_fail && !failed) return false;
     }
     enter_items(id, fails ? ItemKind::failed_read : ItemKind::read, e.read_from);
     enter_matrix(id, failed ? e.failed_class : e.event_class, place);
@@ -214,9 +217,10 @@ class Run {
     write.state = EventState::absent;
     const bool frees = std::ranges::any_of(thread.events, [&](EventId id) {
       Event<W>& later = machine_.event(id);
-      const bool is_access = later.kind == EventKind::read || later.kind == EventKind::write;
-      return is_access && later.index > write.index && later.state == EventState::pending &&
-             commit_before_.is_enabled(thread, later);
+      if (later.kind == EventKind::fence || later.kind == EventKind::choice || later.index <= write.index) return false;
+      // A read that fails need not wait for what it is compared with, so nor need what follows it.
+      return !e.data_sources.empty() ||
+             (later.state == EventState::pending && commit_before_.is_enabled(thread, later));
     });
     write.state = EventState::pending;
     return frees;
@@ -266,6 +270,15 @@ class Run {
     for (std::size_t i = 0; i < order.size(); ++i)
       if (key_of(order[i]) == write) return i + 1;
     throw std::logic_error("a continuation refers to a write that is not there");
+  }
+
+  // Did every compare-exchange fail that was to fail?
+  bool failures_hold() const {
+    return std::ranges::all_of(items_, [&](const RunItem<W>& item) {
+      const Event<W>& e = machine_.event(item.event);
+      if (!e.must_fail || e.is_weak || e.state != EventState::committed) return true;
+      return !machine_.compare_succeeds(e, e.value).value_or(false);
+    });
   }
 
   // ---- Updates ----------------------------------------------------------------------------------------------------
