@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
 from dekker._core import explore as explore_natively
@@ -112,6 +113,13 @@ def _model_program(program: RelationalProgram) -> ModelProgram:
     return ModelProgram(*_model_arguments(program))
 
 
+FORBIDDEN_START = "the model forbids a fence or an initial write"
+
+
+class ForbiddenStart(Exception):
+    """The model forbids what is there before anything is committed."""
+
+
 def explore(
     program: NativeProgram,
     model: RelationalProgram,
@@ -123,7 +131,26 @@ def explore(
     """`order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
     what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0."""
-    found = explore_natively(
+    try:
+        found = _explore(program, model, order, limits, examples, progress)
+    except RuntimeError as error:
+        if str(error) == FORBIDDEN_START:
+            raise ForbiddenStart(FORBIDDEN_START) from None
+        raise
+    if "mixed_sizes" in found:
+        return Exploration({}, [], {}, [], "", mixed_sizes=found["mixed_sizes"])
+    return Exploration(**found)
+
+
+def _explore(
+    program: NativeProgram,
+    model: RelationalProgram,
+    order: tuple[bool, bool, bool, bool, bool, int],
+    limits: Limits,
+    examples: bool,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    return explore_natively(
         program.threads,
         program.expressions,
         program.classes,
@@ -145,9 +172,6 @@ def explore(
         ),
         progress,
     )
-    if "mixed_sizes" in found:
-        return Exploration({}, [], {}, [], "", mixed_sizes=found["mixed_sizes"])
-    return Exploration(**found)
 
 
 def _encoded(steps: Sequence[Step]) -> Iterator[int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.errors import InputError
 from dekker.report.check_report import check_json, check_text
@@ -29,14 +30,14 @@ STATUS = {
 @click.option("--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc)")
 @click.option(
     "--unroll",
-    type=click.IntRange(min=0),
+    type=ROUNDS,
     default=DEFAULT_UNROLL,
     show_default=True,
     help="How often a loop goes round whose end depends on what is read; the verdict says if more was needed.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds.")
-@click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="Megabytes that the process may hold.")
-@click.option("--max-traces", type=click.IntRange(min=1), metavar="N", help="Complete executions.")
+@click.option("--timeout", type=SECONDS, help="Seconds.")
+@click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
+@click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
 def command(

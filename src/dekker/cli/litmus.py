@@ -12,6 +12,7 @@ from typing import TextIO
 
 import click
 
+from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.witness_files import WitnessWriter, terminal_width
 from dekker.errors import InputError
@@ -37,7 +38,7 @@ from dekker.task import DEFAULT_UNROLL, Limits
 )
 @click.option(
     "--unroll",
-    type=click.IntRange(min=0),
+    type=ROUNDS,
     default=DEFAULT_UNROLL,
     show_default=True,
     help="How often each backward branch is followed on a path; executions that need more are counted as cut.",
@@ -47,9 +48,9 @@ from dekker.task import DEFAULT_UNROLL, Limits
     is_flag=True,
     help="Follow loops that only wait round by round, up to --unroll; else their last round stands for all.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds per test.")
-@click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="Megabytes that a process may hold.")
-@click.option("--max-traces", type=click.IntRange(min=1), metavar="N", help="Complete executions per test.")
+@click.option("--timeout", type=SECONDS, help="Seconds per test.")
+@click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that a process may hold.")
+@click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per test.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
 @click.option(

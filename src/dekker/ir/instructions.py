@@ -166,6 +166,8 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Assert:
+    """A thread whose assertion fails stops there. What follows depends on the condition, as behind a branch."""
+
     condition: Expr
     message: str
 

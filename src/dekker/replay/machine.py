@@ -455,7 +455,9 @@ def _await(machine: _Machine, instruction: Await) -> None:
 
 
 def _assert(machine: _Machine, instruction: Assert) -> None:
-    if not machine.value(instruction.condition).value:
+    condition = machine.value(instruction.condition)
+    machine.depend_on(condition)
+    if not condition.value:
         machine.run.failure, machine.run.failure_span = instruction.message, machine.span
         raise machine.end(FAILED)
 

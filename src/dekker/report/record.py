@@ -148,6 +148,13 @@ def _value_key(value: str) -> tuple[int, int, str]:
         return 1, 0, value
 
 
+def _executions(number: int) -> str:
+    return "1 execution" if number == 1 else f"{number} executions"
+
+
+LIMITS = {"events": "more than 1024 events in one execution"}
+
+
 def _notes(result: Result) -> tuple[str, ...]:
     notes = [
         Diagnostic(f"{violation.kind}: {violation.message}", violation.span).render("violation")
@@ -156,7 +163,7 @@ def _notes(result: Result) -> tuple[str, ...]:
     if result.cut:
         notes.append(f"Loop bound reached: {result.cut} executions go on beyond it and are not counted")
     if result.blocked:
-        notes.append(f"Blocked: {result.blocked} executions wait or fail an assumption and are not counted")
+        notes.append(f"Blocked: {_executions(result.blocked)} where a thread waits or an assumption fails, not counted")
     if result.stopped_by:
-        notes.append(f"Stopped by {result.stopped_by}: the counts cover a part of the executions only")
+        notes.append(f"Stopped by {LIMITS.get(result.stopped_by, result.stopped_by)}: the counts cover a part only")
     return tuple(notes)

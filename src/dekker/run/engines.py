@@ -21,7 +21,8 @@ class Disagreement(DekkerError):
 
 
 def run_all(task: Task) -> Result:
-    """The answer of every engine that handles the task, if it is the same."""
+    """The answer of every engine that handles the task, if it is the same. If a limit or Ctrl-C stopped one of them,
+    there is nothing to compare, and the result says that it was stopped."""
     results: dict[str, Result] = {}
     for name, run in SINGLE_ENGINES.items():
         try:
@@ -29,22 +30,29 @@ def run_all(task: Task) -> Result:
         except UnsupportedError:
             if name == axiomatic.NAME:
                 raise
-    finished = {name: result for name, result in results.items() if result.stopped_by is None}
-    answers = {name: _answer(result) for name, result in finished.items()}
-    if len({repr(answer) for answer in answers.values()}) > 1:
+            continue
+        if results[name].stopped_by == "interrupt":
+            return results[name]
+    _require_agreement(task, {name: result for name, result in results.items() if result.stopped_by is None})
+    return next((result for result in results.values() if result.stopped_by is not None), results[axiomatic.NAME])
+
+
+def _require_agreement(task: Task, results: dict[str, Result]) -> None:
+    if len({repr(_answer(result)) for result in results.values()}) > 1:
         counts = ", ".join(
             f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
-            for name, result in finished.items()
+            for name, result in results.items()
         )
         raise Disagreement(
             f"engines disagree on '{task.program.name}' under {task.model.name} (executions {counts})",
             hint="this is a defect of Dekker: do not trust either answer",
         )
-    return next(iter(finished.values()), results[axiomatic.NAME])
 
 
 def _answer(result: Result) -> tuple[object, ...]:
-    return sorted(result.states.items()), sorted(result.flags), result.satisfying, result.violating, result.deadlocks
+    violations = sorted(violation.kind for violation in result.violations)
+    counts = result.satisfying, result.violating, result.deadlocks
+    return sorted(result.states.items()), sorted(result.flags), violations, counts
 
 
 ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all}

@@ -104,8 +104,6 @@ class _Oracle:
         for combination in self.combinations():
             for accepted in self.accepted(combination):
                 self._record(accepted, combination)
-                if self.result.complete_executions == self.task.limits.max_traces:
-                    raise LimitReached("traces")
 
     def combinations(self) -> Iterator[tuple[Path, ...]]:
         """One path per thread, in every way."""
@@ -200,6 +198,8 @@ class _Oracle:
             result.deadlocks += waits_for_ever(accepted)
             self._count_flags(accepted)
             return
+        if result.complete_executions == self.task.limits.max_traces:
+            raise LimitReached("traces")
         self._count(accepted)
 
     def _count(self, accepted: Accepted) -> None:

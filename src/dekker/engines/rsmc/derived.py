@@ -6,13 +6,16 @@ program has; what cannot be shown is refused, with the condition that fails. Whe
 without a parameter need not be shown: the explorer notices.
 
 In program order: po ∪ rf has no cycle. As a cycle enters a thread with a read and leaves it with a write, it is enough
-that some acyclic relation holds rf between threads and po from reads to writes, and that no read takes its value from
-a later write of its thread.
+that some acyclic relation holds rf between threads and po from reads to writes.
+
+Both ways need coherence: that some acyclic relation holds program order per location and all communication. The
+explorer leaves out what that forbids without asking.
 
 By dependencies: a cycle of commit-before consists of rf between threads and of paths inside threads from a read to a
-write, made of addr, data;rfi and addr;rfi to a read, then addr, data, ctrl or addr;po to the write (whatever follows
-ctrl or addr;po is itself behind it). It is enough that some acyclic relation holds each of these. What that relation
-keeps in order in a thread regardless of what is read is added to the order.
+write, made of addr, data;rfi and addr;rfi to a read, addr or data to a write and on to a later read of its location
+that reads from elsewhere (a detour), then addr, data, ctrl or addr;po to the write (whatever follows ctrl or addr;po is
+itself behind it). It is enough that some acyclic relation holds each of these. What that relation keeps in order in a
+thread regardless of what is read is added to the order, as far as a detour does not lead out of it.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from dekker.engines.rsmc.orders import IN_ORDER, CommitOrder, LocalOrder
 from dekker.execution import Event
 
 Events = frozenset[Event]
+
+NOT_COHERENT = "no acyclic check holds program order per location and all communication"
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def _against_in_order(guarantees: Guarantees, events: Events) -> str | None:
     if missing is not None:
         return f"no acyclic check holds both {missing}"
     if _missing(guarantees, _coherence(events)) is not None:
-        return "no acyclic check forbids reading from a later write of the same thread"
+        return NOT_COHERENT
     if _updates(events) and not _is_atomic(guarantees, events):
         return "no check keeps other writes from coming between the halves of an update"
     return None
@@ -72,6 +77,8 @@ def _by_dependencies(guarantees: Guarantees, events: Events) -> CommitOrder | st
     used = {item.name for item in guarantees.program.inputs}
     if any(name.startswith(("pick-", "status-")) for name in used):
         return "it is not known for models that tell kinds of dependencies apart"
+    if _missing(guarantees, _coherence(events)) is not None:
+        return NOT_COHERENT
     paths = [*_communications(events), *_dependencies(events)]
     missing = _missing(guarantees, paths)
     if missing is not None:
@@ -134,11 +141,17 @@ def _halves(write: Event, i: int, j: int) -> list[Fact]:
 
 
 def _coherence(events: Events) -> list[Named]:
-    paths: list[Named] = []
-    for read, write in _pairs(events, "R", "W"):
-        paths.append(("program order per location", in_thread(read, write, facts=[("loc", 0, 1)])))
-        facts = {("rf", 0, 1), ("int", 0, 1), ("int", 1, 0), ("loc", 0, 1), ("loc", 1, 0)}
-        paths.append(("reads-from in a thread", Path((write, read), frozenset(facts))))
+    accesses = [event for event in sorted(events, key=repr) if event.kind != "F"]
+    paths: list[Named] = [
+        ("program order per location", in_thread(first, second, facts=[("loc", 0, 1)]))
+        for first in accesses
+        for second in accesses
+    ]
+    for name, first, second in (("rf", "W", "R"), ("co", "W", "W"), ("fr", "R", "W")):
+        for source, target in _pairs(events, first, second):
+            paths.append((name, between_threads(source, target, name)))
+            facts = {(name, 0, 1), ("int", 0, 1), ("int", 1, 0), ("loc", 0, 1), ("loc", 1, 0)}
+            paths.append((f"{name} in a thread", Path((source, target), frozenset(facts))))
     return paths
 
 
@@ -179,14 +192,30 @@ def _dependencies(events: Events) -> Iterator[Named]:
                 for last in reads:
                     facts = [(name, 0, 1), ("rf", 1, 2), ("loc", 1, 2)]
                     yield f"{name};rfi", in_thread(read, write, last, facts=facts)
+                    for other in writes:
+                        yield f"{name} and a detour", _detour(read, write, last, other, [(name, 0, 1)])
+
+
+def _detour(first: Event, write: Event, last: Event, other: Event, facts: Iterable[Fact] = ()) -> Path:
+    """Something before a write, and a later read of its location that reads from another thread."""
+    path = in_thread(first, write, last, facts=[*facts, ("loc", 1, 2)])
+    outside = {("ext", i, 3) for i in range(3)} | {("ext", 3, i) for i in range(3)}
+    place = {("loc", i, j) for i in (1, 2, 3) for j in (1, 2, 3)}
+    communication = {("co", 1, 3), ("rf", 3, 2)}
+    return Path((first, write, last, other), path.facts | outside | place | communication, ends=(0, 2))
 
 
 def _with_kept_order(guarantees: Guarantees, check: Check, events: Events) -> CommitOrder:
     """Adds what the check keeps in order in a thread whatever is read."""
     accesses = [event for event in events if event.kind != "F"]
 
+    reads, writes = _of_kind(events, "R"), _of_kind(events, "W")
+
     def keeps(first: Event, second: Event, *facts: Fact) -> bool:
-        return guarantees.orders(check, in_thread(first, second, facts=facts))
+        if not guarantees.orders(check, in_thread(first, second, facts=facts)):
+            return False
+        detours = (_detour(first, second, last, other, facts) for last in reads for other in writes)
+        return second.kind != "W" or all(guarantees.orders(check, path) for path in detours)
 
     local = {
         event: LocalOrder(
@@ -196,11 +225,11 @@ def _with_kept_order(guarantees: Guarantees, check: Check, events: Events) -> Co
         for event in accesses
     }
     same_place = ("loc", 0, 1)
-    reads = list(_pairs(events, "R", "R"))
+    to_reads = list(_pairs(events, "R", "R"))
     to_writes = [*_pairs(events, "R", "W"), *_pairs(events, "W", "W")]
     return CommitOrder(
         in_order=False,
-        same_location_reads=all(keeps(a, b, same_place) for a, b in reads),
+        same_location_reads=all(keeps(a, b, same_place) for a, b in to_reads),
         same_location_writes=all(keeps(a, b, same_place) for a, b in to_writes),
         forwarding=True,
         local=lambda event: local.get(event, LocalOrder()),

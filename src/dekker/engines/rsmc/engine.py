@@ -19,7 +19,7 @@ from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import is_built_in
-from dekker.native import TRACE_KINDS, Exploration, NativeProgram, Place, RawTrace, explore
+from dekker.native import TRACE_KINDS, Exploration, ForbiddenStart, NativeProgram, Place, RawTrace, explore
 from dekker.result import Result, Violation
 from dekker.source import Span
 from dekker.task import Task
@@ -45,7 +45,12 @@ def run(task: Task) -> Result:
         order.pick_seed,
     )
     explored = _explored_program(task.model.program, order)
-    exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
+    try:
+        exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
+    except ForbiddenStart as error:
+        raise UnsupportedError(f"the rsmc engine cannot run '{task.model.name}': {error}") from None
+    if not is_built_in(task.model):
+        _require_freedom_from_deadlocks(task, exploration)
     if exploration.mixed_sizes is not None:
         raise UnsupportedError(
             "accesses of different sizes overlap",
@@ -53,6 +58,17 @@ def run(task: Task) -> Result:
             "axiomatic models here relate accesses of equal size and address only",
         )
     return _result(task, places, observed, exploration)
+
+
+def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> None:
+    """Derived orders are only shown to be valid."""
+    if exploration.statistics.get("abandoned", 0) or exploration.statistics.get("stuck", 0):
+        place = exploration.stuck_at
+        raise UnsupportedError(
+            f"under '{task.model.name}' the rsmc engine came to an event for which the model allows no parameter",
+            None if place is None else _span(task.program, place),
+            "use --engine axiomatic",
+        )
 
 
 def commit_order(task: Task) -> CommitOrder:

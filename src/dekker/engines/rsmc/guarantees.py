@@ -18,10 +18,16 @@ Fact = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Path:
-    """Events, and the base relations known to hold between them, by position."""
+    """Events, and the base relations known to hold between them, by position. The question is about the events at
+    `ends`; by default the first and the last."""
 
     events: tuple[Event, ...]
     facts: frozenset[Fact]
+    ends: tuple[int, int] = (0, -1)
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        return self.ends[0], self.ends[1] % len(self.events)
 
 
 def in_thread(*events: Event, facts: Iterable[Fact] = ()) -> Path:
@@ -70,12 +76,12 @@ class Guarantees:
         return [check for check in self.program.checks if check.kind == kind and not check.negated and not check.flag]
 
     def orders(self, check: Check, path: Path) -> bool:
-        """Does the relation of an `acyclic` check lead from the first event of the path to its last?"""
-        return _Proof(self, path).leads(check.slot, 0, len(path.events) - 1)
+        """Does the relation of an `acyclic` check lead from one end of the path to the other?"""
+        return _Proof(self, path).leads(check.slot, *path.pair)
 
     def contains(self, check: Check, path: Path) -> bool:
-        """Is the pair of the first and the last event in the relation of the check?"""
-        return _Proof(self, path).holds(check.slot, 0, len(path.events) - 1)
+        """Is the pair of its ends in the relation of the check?"""
+        return _Proof(self, path).holds(check.slot, *path.pair)
 
     def input_name(self, slot: int) -> str | None:
         return self._inputs.get(slot)

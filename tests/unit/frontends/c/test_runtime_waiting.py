@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.frontends.c.programs import needs_compiler
-from tests.unit.frontends.c.verdicts import MODELS, is_fine, messages, result_of, two_threads
+from tests.unit.frontends.c.programs import from_c, needs_compiler
+from tests.unit.frontends.c.verdicts import HEADERS, MODELS, is_fine, messages, result_of, two_threads
+
+from dekker.ir.instructions import Choose
 
 pytestmark = needs_compiler
 
@@ -29,6 +31,27 @@ def test_a_wait_may_end_without_a_signal(tmp_path: Path) -> None:
     consumer = IN_LOOP.replace("while", "if")
     result = result_of(tmp_path, two_threads(PRODUCER, consumer, before=CONDITION))
     assert messages(result) == {"the assertion `data == 7` fails"}
+
+
+REPEATED = {
+    "while (!ready) pthread_cond_wait(&c, &m);": False,
+    "while (!ready && data != 7) { pthread_cond_wait(&c, &m); }": False,
+    "for (int i = 0; i < 2; i++) { while (!ready) pthread_cond_wait(&c, &m); data = 7; }": False,
+    "for (;;) { if (ready) break; pthread_cond_wait(&c, &m); }": False,
+    "while (!is_ready()) pthread_cond_wait(&c, &m);": False,
+    "if (!ready) pthread_cond_wait(&c, &m);": True,
+    "while (!ready) { pthread_cond_wait(&c, &m); data++; }": True,
+    "int n = 0; while (!ready) { n++; pthread_cond_wait(&c, &m); } assert(n <= 1);": True,
+    "while (!set_ready()) pthread_cond_wait(&c, &m);": True,
+}
+
+
+@pytest.mark.parametrize("wait", REPEATED)
+def test_ends_without_a_signal_are_left_out_where_they_change_nothing(tmp_path: Path, wait: str) -> None:
+    functions = "int is_ready(void) { int r = ready; return r; }\nint set_ready(void) { return ready++; }"
+    text = f"{CONDITION} {functions}\nint main(void) {{ pthread_mutex_lock(&m); {wait} return 0; }}"
+    body = from_c(tmp_path, HEADERS + text).function_by_name["main"].body
+    assert any(isinstance(step, Choose) for step in body) == REPEATED[wait]
 
 
 def test_a_signal_before_the_wait_is_lost(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """Condition variables, semaphores, barriers, and what happens once.
 
 A wait for a condition variable gives the mutex back, waits for a signal, and locks the mutex again. A signal ends one
-of the waits that go on, any of them; one that comes before the wait is lost. Waits may also end without a signal. Those
-executions are covered too, but only one such end in each call of the function that waits: a wait stands in a loop, and
-every further one does the same once more. A wait with a time limit may end with it at any time.
+of the waits that go on, any of them; one that comes before the wait is lost.
+
+Waits may also end without a signal. That matters where the program does not check its condition again: such waits may
+end so, once in each call of the function that waits. In a loop that does nothing but check the condition, as in
+`while (!ready) pthread_cond_wait(&c, &m);`, a wait ends with a signal only: without one, the thread would wait again,
+or go on as if it came later and did not wait at all. A wait with a time limit may end with it at any time.
 
 All of them synchronise with acquire and release order.
 """
@@ -15,6 +18,7 @@ from collections.abc import Mapping
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, static_kind, template
+from dekker.frontends.c.runtime.rechecking import checks_again
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.whole_program import is_used
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
@@ -27,7 +31,8 @@ _MINUS_ONE = Const(0xFFFF_FFFF)
 
 def wait(call: ExternalCall, condition: Expr, mutex: Expr) -> Expr:
     operands = (condition, mutex, THREAD, static_kind(call, mutex))
-    return expand(call, "condition_wait", *operands, instead=chosen_templates(call))
+    name = "condition_signalled_wait" if checks_again(call) else "condition_wait"
+    return expand(call, name, *operands, instead=chosen_templates(call))
 
 
 def timed_wait(call: ExternalCall, condition: Expr, mutex: Expr, timeout: int) -> Expr:
