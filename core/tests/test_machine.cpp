@@ -91,7 +91,7 @@ bool make(Run& run, const Commit& commit) {
   const std::uint32_t place = run.location_of(id);
   const std::size_t n = run.location(place).order.size() + 1;
   if (run.event(id).kind == EventKind::write) return run.commit_write(id, place, commit.parameter % n);
-  return run.commit_read(id, place, commit.parameter % n, false);
+  return run.commit_read(id, place, commit.parameter % n);
 }
 
 // Of all kinds of events, with unknown addresses, values and branches.

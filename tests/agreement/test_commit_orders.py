@@ -38,7 +38,10 @@ FENCES_BETWEEN = ("sync", "lwsync", "dmb.st", "dmb.ld", "mfence")
 # no place. The explorer gives such a run up and goes on looking for races.
 NOT_FREE_OF_DEADLOCKS = {"armv7"}
 
-FLAVOURS = {"aarch64": ANNOTATED, "riscv": ANNOTATED, "rc11": C11, "rmo": PLAIN_ACCESSES}
+FLAVOURS = {"aarch64": ANNOTATED, "riscv": ANNOTATED, "rc11": C11, "armv7": PLAIN_ACCESSES}
+
+# Whether an update is a fence is not known in advance if it may fail, which a finished execution does not show.
+VALIDITY_FLAVOURS = FLAVOURS | {"rmo": PLAIN_ACCESSES}
 
 
 def commit_before(execution: Execution, order: CommitOrder) -> list[set[int]]:
@@ -121,7 +124,7 @@ def check_validity(program: Program, model_name: str) -> None:
 @settings(max_examples=40)
 @given(data=st.data())
 def test_orders_are_valid(name: str, data: st.DataObject) -> None:
-    check_validity(data.draw(programs(FLAVOURS.get(name, HARDWARE))), name)
+    check_validity(data.draw(programs(VALIDITY_FLAVOURS.get(name, HARDWARE))), name)
 
 
 @pytest.mark.parametrize("name", [name for name in COMMIT_ORDERS if name != "rc11"])

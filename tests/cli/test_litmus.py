@@ -160,10 +160,56 @@ def test_a_witness_of_a_program_with_awaits_replays(engine: str, tmp_path: Path)
     assert dekker("litmus", lock, "--engine", engine, "--explain").status == 0
 
 
-def test_hardware_orders_are_not_dropped_silently() -> None:
-    outcome = dekker("litmus", str(EXAMPLES / "message-c11.litmus"), "--model", "power")
+ORDERS_UNKNOWN = "gives no meaning to the memory order 'release'"
+
+
+def test_orders_are_not_dropped_silently(tmp_path: Path) -> None:
+    model = tmp_path / "power.cat"
+    model.write_text('"mine"\nacyclic po-loc | com as sc-per-location\n', encoding="utf-8")
+    outcome = dekker("litmus", str(EXAMPLES / "message-c11.litmus"), "--model", str(model))
     assert outcome.status == 2
-    assert "gives no meaning to the memory order 'release'" in outcome.err
+    assert ORDERS_UNKNOWN in outcome.err
+
+
+@pytest.mark.parametrize("engine", ["axiomatic", "rsmc", "all"])
+@pytest.mark.parametrize("model", ["tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv"])
+def test_c_is_compiled_for_hardware(model: str, engine: str) -> None:
+    outcome = dekker("litmus", str(EXAMPLES / "message-c11.litmus"), "--model", model, "--engine", engine)
+    assert outcome.err == ""
+    assert "Observation message-c11 Never 2 0" in outcome.out
+
+
+def test_c_is_compiled_for_models_in_another_framework() -> None:
+    outcome = dekker("litmus", str(EXAMPLES / "message-c11.litmus"), "--model", "ghb-power")
+    assert "Observation message-c11 Never 2 0" in outcome.out
+
+
+@pytest.mark.parametrize("engine", ["axiomatic", "rsmc"])
+@pytest.mark.parametrize("test", ["lock-cas", "lock-ticket", "cas-race", "SB+fences"])
+def test_a_witness_of_compiled_c_replays(test: str, engine: str, tmp_path: Path) -> None:
+    file = tmp_path / "witness.json"
+    test_file = str(OWN_CORPUS / "handwritten" / "C" / f"{test}.litmus")
+    for model in ("tso", "power", "aarch64"):
+        explained = dekker("litmus", test_file, "-m", model, "--engine", engine, "--witness", str(file), "--explain")
+        assert explained.status == 0
+        if test != "SB+fences":
+            assert f"holds: {model} allows this execution" in dekker("replay", str(file)).out
+
+
+def test_a_witness_of_compiled_c_under_other_models(tmp_path: Path) -> None:
+    file = tmp_path / "witness.json"
+    test = str(OWN_CORPUS / "generated" / "C" / "SB.litmus")
+    dekker("litmus", test, "-m", "power", "--witness", str(file), "-q")
+    assert dekker("replay", str(file)).status == 0
+    assert dekker("replay", str(file), "-m", "sc").status == 1
+    dekker("litmus", test, "-m", "rc11", "--witness", str(file), "-q")
+    assert dekker("replay", str(file)).status == 0
+
+
+def test_show_compiled_c() -> None:
+    test = str(EXAMPLES / "message-c11.litmus")
+    assert "fence lwsync" in dekker("show", test, "--model", "power").out
+    assert "fence lwsync" not in dekker("show", test).out
 
 
 LARGE = (

@@ -1,4 +1,4 @@
-"""Read-modify-writes as loops of load-linked and store-conditional, in place of the single instructions that Dekker keeps."""
+"""Read-modify-writes as loops of load-linked and store-conditional, in place of single instructions."""
 
 from __future__ import annotations
 

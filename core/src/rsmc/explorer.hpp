@@ -120,14 +120,16 @@ class Explorer {
     const Mark before = run_.mark();
     const Activation* const activation = active(run_.key_of(id));
     const bool only_success = activation != nullptr && activation->only_success;
-    for (bool fails : {false, true}) {
-      if (fails && !event(id).is_weak) continue;
-      const bool is_allowed = run_.commit_read(id, place, source, fails);
-      const bool is_elsewhere = only_success && event(event(id).partner).state == EventState::absent;
-      if (is_allowed && !is_elsewhere) explore_rest_of_step(id, place, source);
-      run_.undo(before);
-      if (stopped()) return;
-    }
+    explore_read_as(only_success ? ItemKind::successful_read : ItemKind::read, id, place, source);
+    run_.undo(before);
+    const bool may_fail = event(id).is_weak && !only_success && !event(id).must_fail;
+    if (!may_fail || stopped()) return;
+    explore_read_as(ItemKind::failed_read, id, place, source);
+    run_.undo(before);
+  }
+
+  void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
+    if (run_.commit_read(id, place, source, kind)) explore_rest_of_step(id, place, source);
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
@@ -262,7 +264,7 @@ class Explorer {
   std::optional<Update> possible_update(EventId id, std::uint32_t place, std::size_t source, bool is_taken) {
     const Mark before = run_.mark();
     std::optional<Update> found;
-    if (run_.commit_read(id, place, source, false)) {
+    if (run_.commit_read(id, place, source)) {
       const EventId write = run_.write_at_once(id);
       if (write != no_event) found = Update{run_.key_of(write), run_.past_of_update(id, write)};
       if (found && !is_taken && !commit_second_half(write, place, source)) found.reset();
@@ -295,7 +297,8 @@ class Explorer {
     TemplateItem result{run_.key_of(item.event), item.kind, {}, 0};
     switch (item.kind) {
       case ItemKind::read:
-      case ItemKind::failed_read: result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from); break;
+      case ItemKind::failed_read:
+      case ItemKind::successful_read: result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from); break;
       case ItemKind::write: result.parameter = predecessor(item.event, prefix, past, limit); break;
       case ItemKind::choice: result.chosen = e.kind == EventKind::write ? 1 : e.value; break;
       case ItemKind::failure: break;
@@ -341,7 +344,7 @@ class Explorer {
     const EventId read = run_.event_at(*next.update);
     const std::uint32_t place = run_.location_of(read);
     const std::size_t source = run_.position_after(place, next.update_source);
-    if (!run_.commit_read(read, place, source, false)) return;
+    if (!run_.commit_read(read, place, source)) return;
     const EventId write = run_.event_at(next.store);
     if (commit_second_half(write, place, source)) read_from_new(run_.event_at(load), write);
   }
@@ -356,7 +359,7 @@ class Explorer {
 
   void finish() {
     Statistics& statistics = outcome_.statistics;
-    if (run_.is_abandoned() || !run_.failures_hold()) {
+    if (run_.is_abandoned() || !run_.decisions_hold()) {
       ++statistics.abandoned;
       return;
     }

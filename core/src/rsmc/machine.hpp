@@ -79,6 +79,7 @@ struct Event {
   bool is_compare = false;
   bool is_weak = false;
   bool must_fail = false;     // the read of a compare-exchange whose failure was decided in advance
+  bool must_succeed = false;  // or whose success was
   bool failed_early = false;  // and its write
   Address address = 0;  // once known
   Value value = 0;      // once committed

@@ -99,9 +99,9 @@ class Run {
 
   // Each returns whether the model allows it; if not, the run must be taken back to where it was.
 
-  // Source 0 is the initial write, the others follow in coherence order. `fails`: a weak compare-exchange that fails
-  // although it finds what it expects.
-  bool commit_read(EventId id, std::uint32_t place, std::size_t source, bool fails) {
+  // Source 0 is the initial write, the others follow in coherence order. `kind` is one of the kinds of reads.
+  bool commit_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind = ItemKind::read) {
+    const bool fails = kind == ItemKind::failed_read;
     enter_shadows(id);
     Location<W>& location = locations_[place];
     Event<W>& e = machine_.event(id);
@@ -116,8 +116,9 @@ class Run {
       const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);
       if (fails && !succeeds.value_or(false)) return false;
       failed = fails || !succeeds.value_or(true);
+      if (kind == ItemKind::successful_read && failed) return false;
     }
-    enter_items(id, fails ? ItemKind::failed_read : ItemKind::read, e.read_from);
+    enter_items(id, kind, e.read_from);
     enter_matrix(id, failed ? e.failed_class : e.event_class, place);
     const std::uint32_t m = e.matrix_index;
     matrix_.insert_reads_from(source == 0 ? location.initial_index : machine_.event(e.read_from).matrix_index, m);
@@ -127,6 +128,7 @@ class Run {
     (source == 0 ? location.initial_readers : machine_.event(e.read_from).readers).set(m);
     trail_.push_back({Change::read, id, place});
     if (!decide()) return false;
+    if (kind == ItemKind::successful_read) require_success(id);
     if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
     if (e.read_from != no_event && machine_.event(e.read_from).is_release) machine_.fail_at(e, ViolationKind::use_after_free);
     proceed(e.thread);
@@ -251,13 +253,14 @@ class Run {
         return commit_write(id, place, position_after(place, item.parameter));
       }
       case ItemKind::read:
-      case ItemKind::failed_read: {
+      case ItemKind::failed_read:
+      case ItemKind::successful_read: {
         if (item.parameter.thread == item.event.thread) {
           const EventId source = event_at(item.parameter);
           if (machine_.event(source).state == EventState::pending) return commit_forward(id, source);
         }
         const std::uint32_t place = location_of(id);
-        return commit_read(id, place, position_after(place, item.parameter), item.kind == ItemKind::failed_read);
+        return commit_read(id, place, position_after(place, item.parameter), item.kind);
       }
     }
     return false;
@@ -272,12 +275,13 @@ class Run {
     throw std::logic_error("a continuation refers to a write that is not there");
   }
 
-  // Did every compare-exchange fail that was to fail?
-  bool failures_hold() const {
+  // Did every compare-exchange succeed or fail that was to?
+  bool decisions_hold() const {
     return std::ranges::all_of(items_, [&](const RunItem<W>& item) {
       const Event<W>& e = machine_.event(item.event);
-      if (!e.must_fail || e.is_weak || e.state != EventState::committed) return true;
-      return !machine_.compare_succeeds(e, e.value).value_or(false);
+      if (!(e.must_fail || e.must_succeed) || e.state != EventState::committed) return true;
+      const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);
+      return e.must_succeed ? succeeds.value_or(true) : e.is_weak || !succeeds.value_or(false);
     });
   }
 
@@ -375,7 +379,7 @@ class Run {
   }
 
  private:
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, early_failure };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, early_failure, to_succeed };
 
   struct TrailEntry {
     Change change;
@@ -399,6 +403,11 @@ class Run {
     if (read.state != EventState::committed || machine_.compare_succeeds(read, read.value).value_or(true)) return false;
     mark_absent(id);
     return true;
+  }
+
+  void require_success(EventId id) {
+    machine_.event(id).must_succeed = true;
+    trail_.push_back({Change::to_succeed, id, 0});
   }
 
   void mark_absent(EventId id) {
@@ -573,6 +582,7 @@ class Run {
             .clear(e.matrix_index);
         break;
       case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
+      case Change::to_succeed: e.must_succeed = false; break;
       case Change::early_failure:
         e.state = EventState::pending;
         e.failed_early = false;

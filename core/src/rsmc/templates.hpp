@@ -18,7 +18,14 @@ struct Key {
   auto operator<=>(const Key&) const = default;
 };
 
-enum class ItemKind : std::uint8_t { read, failed_read, write, failure, choice };
+enum class ItemKind : std::uint8_t {
+  read,
+  failed_read,      // of a weak compare-exchange that fails although it finds what it expects
+  successful_read,  // of a compare-exchange that is to succeed, whatever it is compared with
+  write,
+  failure,
+  choice,
+};
 
 // A committed event with its parameter: the source of a read, the coherence predecessor of a write, a chosen value.
 struct TemplateItem {
