@@ -25,7 +25,7 @@ from dekker.models import load_model
 from dekker.result import Result
 from dekker.run.batch import read_text
 from dekker.run.engines import ENGINES
-from dekker.run.fit import require_fit
+from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Task
 
@@ -100,7 +100,7 @@ def _tasks(job: Job, found: Measurement) -> dict[str, Task]:
             validate(program)
             found.parse_s += time.process_time() - started
             model = load_model(job.model or default_model(program.architecture))
-            require_fit(program, model)
+            program = prepare(program, model, unroll_waits=True)
             tasks[source.name] = Task(program, model, limits)
         except DekkerError as error:
             found.refused[source.name] = error.diagnostic.message

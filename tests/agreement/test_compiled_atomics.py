@@ -202,10 +202,36 @@ WRC+acq       |          | 1:r0=1 2:r0=1 2:r1=0 | x=1.rel // r0=x.acq; y=1.rel /
 2+2W+rel      | C        | x=1 y=1 | x=1.rel; y=2.rel // y=1.rel; x=2.rel
 2+2W+sc       |          | x=1 y=1 | x=1.sc; y=2.sc // y=1.sc; x=2.sc
 CoRR+rlx      |          | 1:r0=1 1:r1=0 | x=1.rlx // r0=x.rlx; r1=x.rlx
+MP+sc+rlx     |          | 1:r0=1 1:r1=0 | x=1.rlx; y=1.sc // r0=y.sc; r1=x.rlx
+MP+F.acq_rel  |          | 1:r0=1 1:r1=0 | x=1.rlx; F.acq_rel; y=1.rlx // r0=y.rlx; F.acq_rel; r1=x.rlx
+MP+xchg.rel   |          | 1:r0=1 1:r1=0 | x=1.rlx; r0=y!1.rel // r0=y!2.acq; r1=x.rlx
+MP+cas.rel    |          | 1:r0=2 1:r1=0 | x=1.rlx; r0=y?0.rel // r0=y?2.acq; r1=x.rlx
+LB+xchg.rel   |          | 0:r0=1 1:r0=1 | r0=x.rlx; r1=y!1.rel // r0=y.acq; x=1.rlx
+LB+cas.rel    |          | 0:r0=1 1:r0=2 | r0=x.rlx; r1=y?0.rel // r0=y.acq; x=1.rlx
+MP+xchg.acq_r |          | 1:r0=1 1:r1=0 | x=1.rlx; r0=y!1.acq_rel // r0=y!2.acq_rel; r1=x.rlx
+MP+cas.acq_rel |          | 1:r0=2 1:r1=0 | x=1.rlx; r0=y?0.acq_rel // r0=y?2.acq_rel; r1=x.rlx
+LB+xchg.acq_rel |          | 0:r0=1 1:r0=1 | r0=x.rlx; r1=y!1.acq_rel // r0=y.acq; x=1.rlx
+LB+cas.acq_rel |          | 0:r0=1 1:r0=2 | r0=x.rlx; r1=y?0.acq_rel // r0=y.acq; x=1.rlx
+MP+xchg.sc    |          | 1:r0=1 1:r1=0 | x=1.rlx; r0=y!1.sc // r0=y!2.sc; r1=x.rlx
+MP+cas.sc     |          | 1:r0=2 1:r1=0 | x=1.rlx; r0=y?0.sc // r0=y?2.sc; r1=x.rlx
+LB+xchg.sc    |          | 0:r0=1 1:r0=1 | r0=x.rlx; r1=y!1.sc // r0=y.acq; x=1.rlx
+LB+cas.sc     |          | 0:r0=1 1:r0=2 | r0=x.rlx; r1=y?0.sc // r0=y.acq; x=1.rlx
+LB+sc         |          | 0:r0=1 1:r0=1 | r0=x.sc; y=1.rlx // r0=y.sc; x=1.rlx
+LB+rlx-sc     |          | 0:r0=1 1:r0=1 | r0=x.rlx; y=1.sc // r0=y.rlx; x=1.sc
+LB+F.acq      |          | 0:r0=1 1:r0=1 | r0=x.rlx; F.acq; y=1.rlx // r0=y.rlx; F.acq; x=1.rlx
+LB+F.rel      |          | 0:r0=1 1:r0=1 | r0=x.rlx; F.rel; y=1.rlx // r0=y.rlx; F.rel; x=1.rlx
+LB+F.acq_rel  |          | 0:r0=1 1:r0=1 | r0=x.rlx; F.acq_rel; y=1.rlx // r0=y.rlx; F.acq_rel; x=1.rlx
+S+sc          |          | 1:r0=1 x=2 | x=2.rlx; y=1.sc // r0=y.acq; x=1.rlx
+S+F.acq_rel   |          | 1:r0=1 x=2 | x=2.rlx; F.acq_rel; y=1.rlx // r0=y.rlx; F.acq_rel; x=1.rlx
+SB+sc+xchg    |          | 0:r0=0 1:r0=0 | x=1.sc; r0=y!2.sc // y=1.sc; r0=x!2.sc
+SB+sc+cas     |          | 0:r0=0 1:r0=0 | x=1.sc; r0=y?0.sc // y=1.sc; r0=x?0.sc
 Z6.U          | PC       | 1:r0=1 1:r1=3 2:r0=0 | x=1.sc; y=1.rel // r0=y!2.sc; r1=y.rlx // y=3.sc; r0=x.sc
 """
 
 ORDERS = {"rlx": "relaxed", "rel": "release", "acq": "acquire", "sc": "seq_cst"}
+
+
+FAILED = {Order.RELEASE: Order.RELAXED, Order.ACQ_REL: Order.ACQUIRE}
 
 
 def classics() -> list[object]:
@@ -233,7 +259,9 @@ def statement(text: str) -> Instruction:
     if mark == "!":
         return Rmw(left, "xchg", Address(location), Const(int(number)), 4, order)
     if mark == "?":
-        return CompareExchange(left, None, Address(location), Const(int(number)), Const(2), 4, order, order)
+        return CompareExchange(
+            left, None, Address(location), Const(int(number)), Const(2), 4, order, FAILED.get(order, order)
+        )
     if left.startswith("r"):
         return Load(left, Address(location), 4, order)
     return Store(Address(left), Const(int(right)), 4, order)

@@ -46,6 +46,7 @@ class Flavour:
     write_orders: tuple[Order, ...] = (Order.PLAIN,)
     update_orders: tuple[Order, ...] = (Order.PLAIN,)
     updates: bool = True
+    compares: bool = True
     exclusives: bool = True
     dependencies: bool = True
     branches: bool = True
@@ -116,7 +117,8 @@ def programs(draw: st.DrawFn, flavour: Flavour = HARDWARE) -> Program:
 def _action(draw: st.DrawFn, builder: _ThreadBuilder, flavour: Flavour, locations: tuple[str, ...], values) -> None:  # type: ignore[no-untyped-def]
     kinds = ["load", "load", "load", "store", "store", "store"]
     kinds += ["fence"] if builder.accesses and flavour.fences else []
-    kinds += ["rmw", "cas"] if flavour.updates else []
+    kinds += ["rmw"] if flavour.updates else []
+    kinds += ["cas"] if flavour.updates and flavour.compares else []
     kinds += ["exclusive"] if flavour.exclusives else []
     kinds += ["branch"] if flavour.branches and builder.loaded and builder.pending_label is None else []
     kind = draw(st.sampled_from(kinds))

@@ -276,9 +276,26 @@ class Explorer {
   // To be compared, writes are placed among the whole cut.
   bool is_new(Activation& activation, const Bits& cut, Key store, Key source) const {
     Fingerprint fingerprint(store, source);
-    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
-      if (cut.test(i)) fingerprint.add(template_item(i, activation.run_size, cut, run_.items().size()));
+    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i) {
+      if (!cut.test(i)) continue;
+      TemplateItem item = template_item(i, activation.run_size, cut, run_.items().size());
+      add_outcome(item, run_.items()[i].event, fingerprint);
+      fingerprint.add(item);
+    }
     return activation.seen.insert(fingerprint);
+  }
+
+  // Whether the outcome of a compare-exchange was decided before its read is committed or by it makes no difference.
+  void add_outcome(TemplateItem& item, EventId id, Fingerprint& fingerprint) const {
+    const Event<W>& e = event(id);
+    if (e.kind != EventKind::read || !e.is_compare) return;
+    const Event<W>& write = event(e.partner);
+    if (write.state == EventState::absent) {
+      item.kind = ItemKind::read;
+      if (!write.failed_early) fingerprint.add({run_.key_of(e.partner), ItemKind::choice, {}, 1});
+    } else if (item.kind == ItemKind::read && run_.machine().compare_succeeds(e, e.value).value_or(false)) {
+      item.kind = ItemKind::successful_read;
+    }
   }
 
   // What was committed since the activation began and belongs to the cut, to be replayed: writes are placed among what is

@@ -208,24 +208,19 @@ class Run {
     proceed(e.thread);
   }
 
-  // Could something later be committed before the read, if the compare-exchange failed, that otherwise could not?
-  bool failure_frees_others(EventId read) {
+  // Is there something later that might be committed before the read if the compare-exchange failed, but not if it
+  // succeeded? Not if the thread cannot go on without knowing. The answer must not depend on what else is committed.
+  bool failure_frees_others(EventId read) const {
     const Event<W>& e = machine_.event(read);
     if (order_.in_order || !e.is_compare || e.must_fail) return false;
-    Event<W>& write = machine_.event(e.partner);
+    const Event<W>& write = machine_.event(e.partner);
     if (write.state != EventState::pending) return false;
     const ThreadState<W>& thread = machine_.threads()[at(e.thread)];
     if (thread.status == ThreadStatus::running && !machine_.is_held_by(thread, read)) return true;
-    write.state = EventState::absent;
-    const bool frees = std::ranges::any_of(thread.events, [&](EventId id) {
-      Event<W>& later = machine_.event(id);
-      if (later.kind == EventKind::fence || later.kind == EventKind::choice || later.index <= write.index) return false;
-      // A read that fails need not wait for what it is compared with, so nor need what follows it.
-      return !e.data_sources.empty() ||
-             (later.state == EventState::pending && commit_before_.is_enabled(thread, later));
+    return std::ranges::any_of(thread.events, [&](EventId id) {
+      const Event<W>& later = machine_.event(id);
+      return later.kind != EventKind::fence && later.kind != EventKind::choice && later.index > write.index;
     });
-    write.state = EventState::pending;
-    return frees;
   }
 
   void commit_choice(EventId id, Value chosen) {

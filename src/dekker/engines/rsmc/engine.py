@@ -80,9 +80,10 @@ def commit_order(task: Task) -> CommitOrder:
             hint="use --engine axiomatic",
         )
     if is_built_in(model) and model.name in COMMIT_ORDERS:
-        if model.name in NOT_FOR_UPDATES and any(event.tags & {"AMO", "X"} for event in program_events(task.program)):
+        unknown = NOT_FOR_UPDATES.get(model.name, frozenset())
+        if unknown and any(event.tags & unknown for event in program_events(task.program)):
             raise UnsupportedError(
-                f"the rsmc engine knows no valid commit-before order for atomic updates under '{model.name}'",
+                f"the rsmc engine knows no valid commit-before order for these atomic updates under '{model.name}'",
                 hint="use --engine axiomatic",
             )
         return COMMIT_ORDERS[model.name]

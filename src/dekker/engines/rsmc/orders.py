@@ -90,5 +90,6 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "rmo": CommitOrder(in_order=False, forwarding=True, same_location_reads=False, local=_full_updates),
 }
 
-NOT_FOR_UPDATES = frozenset(("armv7",))
-"""Models that order neither the halves of an update nor accesses of one location in a way that would give an order."""
+NOT_FOR_UPDATES: dict[str, frozenset[str]] = {"armv7": frozenset(("AMO", "X")), "rmo": frozenset((MAY_FAIL,))}
+"""Tags of events for which no valid order is known. ARMv7 orders neither the halves of an update nor accesses of one
+location; under RMO an update is a fence only if it succeeds."""

@@ -7,9 +7,10 @@ A jump to an access leads to the fences in front of it. What is put in has the s
 Behind a compare-exchange the fences differ for success and failure, in front of it they are those of the success order
 joined with the failure order. Consume is acquire, as in all compilers.
 
-Unlike other passes this one moves instructions, so a witness is one of the compiled program, and it makes loops out of
-updates. It should come behind the pass for waiting loops, which knows compare-exchanges better than their loops, and
-in front of it, for the loops that it makes; instructions that differ in nothing but that pass are compiled alike.
+Unlike other passes this one moves instructions, so a witness is one of the compiled program. It makes loops out of
+updates; so the pass for waiting loops should run before it, because it knows compare-exchanges better than their loops,
+and after it, for those loops. What that pass changes is compiled to as many instructions as before, so that positions
+are the same without it.
 """
 
 from __future__ import annotations
