@@ -165,9 +165,9 @@ class Encoder:
             case Address():
                 return [CONSTANT, 0, 0, self.layout.resolve(expression)]
             case Unary(op, width, operand):
-                return [*self._postfix(operand), UNARY, UNARY_CODES[op], width, 0]
+                return [*self._postfix(operand), UNARY, _code(UNARY_CODES, op), width, 0]
             case Binary(op, width, left, right):
-                return [*self._postfix(left), *self._postfix(right), BINARY, BINARY_CODES[op], width, 0]
+                return [*self._postfix(left), *self._postfix(right), BINARY, _code(BINARY_CODES, op), width, 0]
             case Select(condition, then, other):
                 alternatives = [*self._postfix(then), *self._postfix(other)]
                 return [*self._postfix(condition), *alternatives, SELECT, 0, 0, 0]
@@ -252,6 +252,12 @@ class Encoder:
             "expected": self.expression(instruction.expected),
             "flags": WEAK * instruction.weak,
         }
+
+
+def _code(codes: dict[str, int], operator: str) -> int:
+    if operator not in codes:
+        raise UnsupportedError(f"the rsmc engine does not handle the operator '{operator}' (floating point)")
+    return codes[operator]
 
 
 def encode_observables(
