@@ -223,12 +223,12 @@ TEST(accesses_of_different_sizes_that_overlap_are_refused) {
 TEST(the_limit_of_traces) {
   const Threads threads(3, {fetch_add(0, x, 1)});
   for (const Model& model : all_models()) {
-    for (std::uint64_t limit = 1; limit <= 6; ++limit) {
+    for (std::uint64_t limit = 1; limit <= 5; ++limit) {
       const Outcome outcome = explored(threads, model, {.max_traces = limit});
       CHECK(outcome.stop == Stop::traces);
       CHECK(outcome.statistics.complete == limit);
     }
-    CHECK(explored(threads, model, {.max_traces = 7}).stop == Stop::not_stopped);
+    CHECK(explored(threads, model, {.max_traces = 6}).stop == Stop::not_stopped);
   }
 }
 

@@ -28,10 +28,11 @@ struct Setup {
   Model model;
   Limits limits;
   Program program;
+  dekker::rsmc::Fields fields;
   Machine machine;
 
   Setup(const Threads& threads, Model m, const Limits& l = no_limits)
-      : model(std::move(m)), limits(l), program(compile(threads, model)), machine(program, model.order, limits) {}
+      : model(std::move(m)), limits(l), program(compile(threads, model)), machine(program, model.order, limits, fields) {}
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
 
@@ -253,7 +254,8 @@ TEST(a_run_taken_back_is_as_before) {
     const Program program = compile(mixture, model);
     for (unsigned seed = 0; seed < 20; ++seed) {
       std::mt19937 random(seed);
-      Run run(program, model.program, model.order, no_limits);
+      dekker::rsmc::Fields fields;
+      Run run(program, model.program, model.order, no_limits, fields);
       using Content = decltype(content_of(run));
       std::vector<std::tuple<Run::Mark, Content, std::vector<Commit>>> stack;
       std::vector<Commit> commits;
@@ -272,7 +274,7 @@ TEST(a_run_taken_back_is_as_before) {
         commits = std::get<std::vector<Commit>>(stack[target]);
         stack.resize(target);
       }
-      Run fresh(program, model.program, model.order, no_limits);
+      Run fresh(program, model.program, model.order, no_limits, fields);
       for (const Commit& commit : commits) {
         fresh.pick();
         CHECK(make(fresh, commit));
@@ -293,7 +295,8 @@ TEST(a_run_taken_back_is_as_before) {
 TEST(an_event_without_parameter_is_taken_back) {
   const Model model = relaxed();
   const Program program = compile({{load(0, x), store(y, 1)}}, model);
-  Run run(program, model.program, model.order, no_limits);
+  dekker::rsmc::Fields fields;
+  Run run(program, model.program, model.order, no_limits, fields);
   const auto before = content_of(run);
   const Run::Mark mark = run.mark();
   run.commit_failure(run.machine().threads()[0].events[0]);
