@@ -82,7 +82,7 @@ class CommitBefore {
         return;
       }
       const Event<W>& read = machine_.event(o.partner);
-      if (read.state == EventState::committed) include_item(read.run_index);
+      if (read.state != EventState::pending) include_item(read.run_index);
       const Sources<W> expected = machine_.resolved(read.data_sources);
       (expected.direct | expected.picked).for_each([&](std::size_t s) {
         const Event<W>& compared = machine_.event(static_cast<EventId>(s));

@@ -306,7 +306,7 @@ class Run {
     Bits before = items_[machine_.event(read).run_index].past;
     e.fenced_after.for_each([&](std::size_t fenced) {
       const Event<W>& o = machine_.event(static_cast<EventId>(fenced));
-      if (o.state == EventState::absent) return;
+      if (o.state == EventState::absent && !o.failed_early) return;
       before |= items_[o.run_index].past;
       before.set(o.run_index);
     });

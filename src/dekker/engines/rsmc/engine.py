@@ -61,8 +61,10 @@ def run(task: Task) -> Result:
 
 
 def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> None:
-    """Derived orders are only shown to be valid."""
-    if exploration.statistics.get("abandoned", 0) or exploration.statistics.get("stuck", 0):
+    """Derived orders are only shown to be valid. An event without a parameter fails and the run goes on to find races,
+    but with updates around it that is not enough."""
+    has_updates = any(event.tags & {"AMO", "X"} for event in program_events(task.program))
+    if has_updates and exploration.statistics.get("stuck", 0):
         place = exploration.stuck_at
         raise UnsupportedError(
             f"under '{task.model.name}' the rsmc engine came to an event for which the model allows no parameter",
