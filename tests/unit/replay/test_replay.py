@@ -113,10 +113,10 @@ DEPENDENCIES: dict[str, tuple[str, Trace, dict[str, set[tuple[int, int]]]]] = {
         (read(0, 0, X, 0), read(0, 0, X, 1, 3), read(0, 2, Y, 0), write(0, 3, X, 1)),
         {"ctrl": {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)}},
     ),
-    "an assertion is not": (
+    "an assertion is a branch": (
         'r1 = load.4 [&x]\nassert r1 eq.32 0, "m"\nstore.4 [&y] = 1',
         (read(0, 0, X, 0), write(0, 2, Y, 1)),
-        {},
+        {"ctrl": {(0, 1)}},
     ),
     "a selection depends on the chosen side and picks by its condition": (
         "r1 = load.4 [&x]\nr2 = load.4 [&x]\nr3 = load.4 [&x]\nr4 = (r1 ? r2 : r3) add.32 1\nstore.4 [&y] = r4",
