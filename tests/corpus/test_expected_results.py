@@ -15,6 +15,9 @@ from tests.corpus.expectations import (
     stratified_sample,
 )
 
+from dekker.engines.rsmc.orders import NOT_FOR_UPDATES
+from dekker.report.record import Record
+
 OWN_FOLDERS = sorted(table.parent for table in OWN_CORPUS.rglob("expected.csv"))
 SAMPLE_PER_FOLDER = 60
 TIMEOUT_S = 60.0
@@ -46,8 +49,16 @@ def disagreements(expectations: list[Expectation], engine: str) -> list[str]:
     found = []
     for expected in expectations:
         _, record = check(expected, TIMEOUT_S, engine)
+        if is_left_to_the_oracle(expected, record):
+            continue
         if record.stopped_by is not None:
             found.append(f"{expected}: not finished within {TIMEOUT_S:g} s")
         elif (difference := disagreement(expected, record)) is not None:
             found.append(f"{expected}: {difference}")
     return found
+
+
+def is_left_to_the_oracle(expected: Expectation, record: Record) -> bool:
+    """The rsmc engine knows no commit order for updates under these two models."""
+    refused = record.error is not None and "knows no valid commit-before order" in record.error.message
+    return refused and record.engine == "rsmc" and expected.model in NOT_FOR_UPDATES
