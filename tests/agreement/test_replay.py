@@ -23,6 +23,7 @@ from dekker.errors import UnsupportedError
 from dekker.execution import Trace, TraceEvent
 from dekker.frontends import default_model, parse_program
 from dekker.ir.layout import layout
+from dekker.ir.passes import apply_passes
 from dekker.ir.program import Program
 from dekker.ir.text import print_program
 from dekker.models import load_model, model_names
@@ -99,7 +100,7 @@ def own_corpus() -> list[Path]:
 def test_own_corpus() -> None:
     replayed = 0
     for file in own_corpus():
-        program = parse_program(Source(str(file), file.read_text(encoding="utf-8")))
+        program = apply_passes(parse_program(Source(str(file), file.read_text(encoding="utf-8"))))
         model = load_model(default_model(program))
         for item in islice(accepted_executions(Task(program, model)), 40):
             check_same_execution(program, item)
