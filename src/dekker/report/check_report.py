@@ -42,7 +42,7 @@ def _coverage(report: CheckReport) -> str:
     if result.stopped_by is not None:
         return f"{runs}; stopped by {result.stopped_by}, the rest was not explored"
     if report.verdict is Verdict.SAFE_WITHIN_BOUND:
-        return f"{runs}; {result.cut} were cut where a loop went round more than {report.limits.unroll} times"
+        return f"{runs}; {result.cut} more were cut where a loop went round too often (--unroll {report.limits.unroll})"
     return runs
 
 
