@@ -67,7 +67,9 @@ class Explorer {
       run_.undo(before);
       if (stopped()) return;
     }
-    if (!went_on && !may_as_well_fail(id)) {
+    if (!went_on && may_as_well_fail(id)) {
+      ++n_dropped_;
+    } else if (!went_on) {
       explore_failure(id);
       run_.undo(before);
     }
@@ -177,10 +179,10 @@ class Explorer {
     }
   }
 
-  // Every way a run can end. A read that leads to none has no parameter that the model allows.
+  // Every way a run can end, or be given up for another. A read that leads to none has no parameter that the model allows.
   std::uint64_t n_ends() const {
     const Statistics& s = outcome_.statistics;
-    return s.complete + s.blocked + s.abandoned + s.cut + s.failed;
+    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_;
   }
 
   void note_stuck(EventId id) {
@@ -566,6 +568,7 @@ class Explorer {
   std::vector<std::vector<Activation*>> active_;
   std::vector<Value> state_;
   std::uint64_t steps_ = 0;
+  std::uint64_t n_dropped_ = 0;
   std::optional<Clock::time_point> deadline_;
   Clock::time_point next_look_{};
   Outcome outcome_;

@@ -172,7 +172,8 @@ class Run {
     }
     matrix_.insert_coherence(before, after);
     matrix_.insert_overwrites_for(readers);
-    if (e.role == Role::conditional_store || e.role == Role::update_write)
+    const bool is_second_half = e.role == Role::conditional_store || e.role == Role::update_write;
+    if (is_second_half && machine_.event(e.partner).state == EventState::committed)  // it may have failed
       matrix_.insert_update(e.role, machine_.event(e.partner).matrix_index, e.matrix_index);
     matrix_.insert_readers(e.readers);
     location.order.insert(location.order.begin() + static_cast<std::ptrdiff_t>(position), id);
