@@ -42,7 +42,7 @@ class Explorer {
 
   void explore() {
     if (out_of_limits()) return;
-    const EventId id = run_.pick();
+    const EventId id = choose();
     if (id == no_event) {
       finish();
       return;
@@ -53,6 +53,25 @@ class Explorer {
       case EventKind::choice: explore_choice(id); break;
       case EventKind::fence: break;
     }
+  }
+
+  // Of reads that threads wait for, one with which its thread goes on. The others sleep in vain until it has.
+  EventId choose() {
+    const EventId picked = run_.pick();
+    if (!run_.is_last_resort(picked)) return picked;
+    const std::vector<EventId> awaited = run_.enabled_awaited_reads();
+    if (awaited.size() < 2) return picked;
+    const auto found = std::ranges::find_if(awaited, [&](EventId id) { return may_go_on(id); });
+    return found == awaited.end() ? picked : *found;
+  }
+
+  // With what was written last; to try all would cost more than it saves.
+  bool may_go_on(EventId id) {
+    const Mark before = run_.mark();
+    const std::uint32_t place = run_.location_of(id);
+    const bool found = run_.commit_read(id, place, n_sources(id) - 1) && status_of(id) == ThreadStatus::running;
+    run_.undo(before);
+    return found;
   }
 
   void explore_write(EventId id) {
@@ -91,7 +110,7 @@ class Explorer {
       explore();
       run_.undo(before);
     }
-    Activation activation{run_.items().size(), fails_elsewhere, {}, {}};
+    Activation activation{run_.items().size(), fails_elsewhere};
     set_active(key, &activation);
     const std::uint64_t ends_before = n_ends();
     const std::size_t floor = run_.lowest_source(id, place);
@@ -99,6 +118,8 @@ class Explorer {
       explore_read_from(id, place, source);
       run_.undo(before);
     }
+    explore_asleep(id, activation);
+    run_.undo(before);
     if (n_ends() == ends_before && !stopped()) {
       explore_failure(id);
       run_.undo(before);
@@ -108,10 +129,21 @@ class Explorer {
       ++outcome_.statistics.templates;
       const Template next = std::move(activation.templates.back());
       activation.templates.pop_back();
+      const bool slept = activation.sleeps;
       traverse(next, key);
+      run_.undo(before);
+      if (!slept) explore_asleep(id, activation);
       run_.undo(before);
     }
     set_active(key, nullptr);
+  }
+
+  // Instead of every parameter after which the thread would only wait, once: without the read. What other threads can do
+  // then includes all that they could do with one of these parameters.
+  void explore_asleep(EventId id, const Activation& activation) {
+    if (!activation.sleeps || stopped()) return;
+    run_.commit_sleep(id);
+    explore();
   }
 
   // An event for which the model allows no parameter: the run goes on without it to find races, and does not count. It is
@@ -136,7 +168,30 @@ class Explorer {
   }
 
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
-    if (run_.commit_read(id, place, source, kind)) explore_rest_of_step(id, place, source);
+    const std::size_t n_events = run_.events_of(event(id).thread).size();
+    const bool was_running = status_of(id) == ThreadStatus::running;
+    if (!run_.commit_read(id, place, source, kind)) return;
+    if (was_running && ends_waiting(id, n_events) && !run_.location(place).is_outside) {
+      active(run_.key_of(id))->sleeps = true;
+      return;
+    }
+    explore_rest_of_step(id, place, source);
+  }
+
+  ThreadStatus status_of(EventId id) const { return run_.machine().threads()[at(event(id).thread)].status; }
+
+  // Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the
+  // read? There were `n_events` events in the thread before.
+  bool ends_waiting(EventId id, std::size_t n_events) const {
+    const ThreadStatus status = status_of(id);
+    if (status != ThreadStatus::waiting && status != ThreadStatus::blocked) return false;
+    const std::vector<EventId>& events = run_.events_of(event(id).thread);
+    for (std::size_t i = at(event(id).index) + 1; i < events.size(); ++i) {
+      const Event<W>& later = event(events[i]);
+      const bool is_done = i < n_events && (later.state == EventState::committed || later.state == EventState::absent);
+      if (later.kind != EventKind::fence && !is_done) return false;
+    }
+    return true;
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
@@ -149,8 +204,10 @@ class Explorer {
     }
     const Mark before = run_.mark();
     if (event(write).chosen_by != no_event) {
+      const std::size_t n_events = run_.events_of(event(read).thread).size();
       run_.commit_choice(event(write).chosen_by, status_failed);
-      explore();
+      if (ends_waiting(read, n_events)) active(run_.key_of(read))->sleeps = true;
+      else explore();
       run_.undo(before);
     }
     if (!stopped() && commit_second_half(write, place, source)) explore();
@@ -397,8 +454,8 @@ class Explorer {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
       ++statistics.blocked;
-      if (is_deadlock()) note_deadlock();
-      count_flags();
+      if (run_.sleepers().empty()) finish_waiting();
+      else finish_asleep();
     } else {
       complete();
     }
@@ -417,6 +474,31 @@ class Explorer {
   void note_deadlock() {
     if (outcome_.statistics.deadlocks++ == 0 && limits_.wants_examples) outcome_.deadlock_example = trace();
   }
+
+  void finish_waiting() {
+    if (is_deadlock()) note_deadlock();
+    count_flags();
+  }
+
+  // What was left out is asked for at the end: whether all wait for ever that see the last word on each location, and
+  // whether what one of them sees meanwhile raises a flag.
+  void finish_asleep() {
+    const std::vector<EventId> sleepers = run_.sleepers();
+    const Mark before = run_.mark();
+    const auto waits_with = [&](EventId id, std::size_t source) {
+      return run_.wake(id, source) && status_of(id) == ThreadStatus::waiting;
+    };
+    if (std::ranges::all_of(sleepers, [&](EventId id) { return waits_with(id, n_sources(id) - 1); })) finish_waiting();
+    run_.undo(before);
+    if (check_names_.empty()) return;
+    for (EventId id : sleepers)
+      for (std::size_t source = 0; source < n_sources(id); ++source) {
+        if (waits_with(id, source)) count_flags();
+        run_.undo(before);
+      }
+  }
+
+  std::size_t n_sources(EventId id) { return run_.location(run_.location_of(id)).order.size() + 1; }
 
   bool any_thread(ThreadStatus status) const {
     const auto& threads = run_.machine().threads();
@@ -517,7 +599,7 @@ class Explorer {
     Trace result;
     for (const ThreadState<W>& thread : run_.machine().threads())
       for (EventId id : thread.events) {
-        if (event(id).state == EventState::pending) break;
+        if (event(id).state == EventState::pending || event(id).state == EventState::asleep) break;
         if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
         number[id] = static_cast<std::int32_t>(result.size());
         result.push_back(trace_event(id));

@@ -41,6 +41,7 @@ enum class EventState : std::uint8_t {
   pending,
   committed,
   failed,  // the model allows no parameter: the run does not count
+  asleep,  // a read whose thread would only wait for ever: it was left out
   absent,  // the write of a compare-exchange or store-conditional that fails
 };
 
@@ -182,8 +183,10 @@ class Machine {
       : program_(program), order_(order), limits_(limits), fields_(fields), known_fields_(fields) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
-    for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b)
+    for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
+      awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
+    }
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
     is_alone_ = false;
@@ -212,7 +215,8 @@ class Machine {
 
   // A read that failed never has a value.
   static bool is_decided(const Event<W>& e) {
-    return e.state != EventState::pending && (e.state != EventState::failed || e.kind != EventKind::read);
+    if (e.state == EventState::pending || e.state == EventState::asleep) return false;
+    return e.state != EventState::failed || e.kind != EventKind::read;
   }
 
   // Has every event that the value was computed from been decided, other than `exempt`?
@@ -304,6 +308,9 @@ class Machine {
     const auto found = program_.initial_bytes.find(address);
     return found == program_.initial_bytes.end() ? 0 : found->second;
   }
+
+  // Does the thread go on only if it likes what is read?
+  bool is_awaited(const Event<W>& e) const { return awaited_[at(e.block)][at(e.pc)]; }
 
   // The first event of the round in which a thread waits.
   std::size_t round_start(const ThreadState<W>& state) const {
@@ -496,6 +503,18 @@ class Machine {
     for (const Instruction& instruction : block.code)
       if (instruction.operation == Operation::await) targets[at(instruction.target)] = true;
     return targets;
+  }
+
+  // Instructions that are followed by an await or assumption, with nothing but assignments between.
+  static std::vector<bool> awaited(const Block& block) {
+    std::vector<bool> result(block.code.size(), false);
+    bool is_next = false;
+    for (std::size_t pc = block.code.size(); pc-- > 0;) {
+      const Operation operation = block.code[pc].operation;
+      result[pc] = is_next;
+      if (operation != Operation::assign) is_next = operation == Operation::await || operation == Operation::assume;
+    }
+    return result;
   }
 
   static void note_await_start(ThreadState<W>& state) {
@@ -1151,6 +1170,7 @@ class Machine {
   const Fields known_fields_;
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
+  std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
   std::uint64_t n_alone_ = 0;
   std::unordered_map<Address, std::uint8_t> written_alone_;
