@@ -23,10 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dekker.errors import InputError
+from dekker.frontends import CPP_EXTENSIONS
 from dekker.source import Source
-
-CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C", ".ii")
-EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ll")
 
 _COMMON = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
