@@ -39,6 +39,7 @@ from dekker.frontends.c.lowering.memory import (
     lower_load,
     lower_store,
 )
+from dekker.frontends.c.lowering.privatise import privatise_handles
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
@@ -356,7 +357,8 @@ def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[i
     unit.reach()
     own_object = Emitter()
     _make_own_object(unit, own_object)
-    functions = (*_main_first(split_threads(unit.functions, own_object.body, SELF)),)
+    private = {name: privatise_handles(function) for name, function in unit.functions.items()}
+    functions = (*_main_first(split_threads(private, own_object.body, SELF)),)
     return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
 
 
