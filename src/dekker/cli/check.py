@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.errors import InputError
@@ -24,7 +25,7 @@ STATUS = {
 }
 
 
-@click.command(name="check")
+@click.command(name="check", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
 @click.option("--model", "-m", help="A model's name or a .cat file (default: rc11 for C and C++).")
 @click.option(
@@ -59,18 +60,16 @@ def command(
     linked into one program; what follows -- goes to the compiler (-D, -I, -std …). Nothing of the program is ever
     executed natively.
     """
-    files = tuple(path for path in paths if not path.startswith("-"))
-    flags = tuple(path for path in paths if path.startswith("-"))
     limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False)
-    report = check(files, CheckOptions(model, engine, limits, flags, cc))
+    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc))
     if json_file != "-":
         print(check_text(report))
     if json_file is not None:
-        _write(json_file, check_json(report))
+        write_answer(json_file, check_json(report))
     return STATUS[report.verdict]
 
 
-def _write(file: str, text: str) -> None:
+def write_answer(file: str, text: str) -> None:
     if file == "-":
         print(text, file=sys.stdout)
         return

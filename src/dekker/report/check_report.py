@@ -14,7 +14,7 @@ STATISTICS = ("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What was checked, and what was found."""
+    """What was checked, and what was found. `error` says why there is no answer, if there is none."""
 
     paths: tuple[str, ...]
     model: str
@@ -24,6 +24,7 @@ class CheckReport:
     violations: tuple[Violation, ...]
     result: Result
     time_s: float
+    error: str | None = None
 
 
 def check_text(report: CheckReport) -> str:
@@ -47,22 +48,24 @@ def _coverage(report: CheckReport) -> str:
 
 
 def check_json(report: CheckReport) -> str:
+    return json.dumps(check_record(report))
+
+
+def check_record(report: CheckReport) -> dict[str, object]:
     result = report.result
     violations = [_violation(violation) for violation in report.violations]
-    return json.dumps(
-        {
-            "verdict": report.verdict.value,
-            "files": list(report.paths),
-            "model": report.model,
-            "engine": report.engine,
-            "complete": result.stopped_by is None and not result.cut,
-            "bounds": {"unroll": report.limits.unroll, "stopped_by": result.stopped_by},
-            "stats": {name: result.statistics[name] for name in STATISTICS if name in result.statistics},
-            "violation": violations[0] if violations else None,
-            "violations": violations,
-            "time_s": round(report.time_s, 6),
-        }
-    )
+    return {
+        "verdict": report.verdict.value,
+        "files": list(report.paths),
+        "model": report.model,
+        "engine": report.engine,
+        "complete": result.stopped_by is None and not result.cut,
+        "bounds": {"unroll": report.limits.unroll, "stopped_by": result.stopped_by},
+        "stats": {name: result.statistics[name] for name in STATISTICS if name in result.statistics},
+        "violation": violations[0] if violations else None,
+        "violations": violations,
+        "time_s": round(report.time_s, 6),
+    }
 
 
 def _violation(violation: Violation) -> dict[str, object]:
