@@ -22,7 +22,7 @@ from dekker.engines.axiomatic.evaluator import (
 from dekker.engines.axiomatic.growth import Fields, Growth, NewFields, is_dynamic
 from dekker.engines.axiomatic.path import Path
 from dekker.engines.axiomatic.paths import thread_paths
-from dekker.engines.axiomatic.release import after_release
+from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
 from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
 from dekker.engines.axiomatic.traces import trace
@@ -252,17 +252,24 @@ class _Oracle:
     def _record_violations(self, accepted: Accepted) -> bool:
         """Whether the execution does not count, because it comes to a violation that ends it."""
         structure = accepted.structure
-        failed = [path for path in structure.paths if path.status == "failed"]
-        for path in failed:
-            self._add_violation(Violation(path.failure_kind, path.failure, path.failure_span), accepted)
+        misled = reads_after_release(structure)
+        failed = {thread: path for thread, path in enumerate(structure.paths) if path.status == "failed"}
+        own = [path for thread, path in failed.items() if thread not in misled]
+        found = [use_after_free(event) for event in misled.values()]
+        found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
+        misused = list(writes_after_release(structure, accepted.co))
+        for event, violation in [*misused, *self._outside(structure)]:
+            if event.thread not in misled or event.index < misled[event.thread].index:
+                found.append(violation)
+        for violation in found:
+            self._add_violation(violation, accepted)
+        return bool(failed or misled or misused)
+
+    def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:
             if event.accesses_memory and not event.initial and not self._is_in_object(structure, event):
                 message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
-                self._add_violation(Violation("memory", message, event.span), accepted)
-        misused = list(after_release(structure, accepted.co))
-        for violation in misused:
-            self._add_violation(violation, accepted)
-        return bool(failed or misused)
+                yield event, Violation("memory", message, event.span)
 
     def _is_in_object(self, structure: Structure, event: Event) -> bool:
         if event.address >= SYNCHRONISATION_START or structure.path_event(event).release:

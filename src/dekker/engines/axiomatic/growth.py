@@ -16,8 +16,9 @@ from dekker.engines.axiomatic.alone import run_alone
 from dekker.engines.axiomatic.candidates import INITIAL, Place, Structure, build, is_settled
 from dekker.engines.axiomatic.path import UNBORN, Context, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
+from dekker.engines.axiomatic.steps import advance
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
-from dekker.engines.axiomatic.threads import advance_among_others, is_ready, spawned_path
+from dekker.engines.axiomatic.threads import is_ready, spawned_path
 from dekker.ir.instructions import Allocate, Call, Free, Join, Spawn
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
@@ -101,7 +102,7 @@ class Growth:
                 yield state
                 continue
             path = state.paths[thread]
-            ways = list(advance_among_others(self._context(state, thread), path))
+            ways = list(advance(self._context(state, thread), path))
             pending += [self._with_path(state, thread, way) for way in reversed(ways)]
 
     def _runnable(self, state: _State) -> int | None:
@@ -158,12 +159,9 @@ class Growth:
         address = resolve(event.address.term, state.known)
         if not isinstance(address, int):
             return
-        places = list(self._writes_to(state, address, event.size))
-        if not event.waits and not event.reads_released and not self._is_overwritten(state, read, None, address):
+        if not event.waits and not self._is_overwritten(state, read, None, address):
             yield INITIAL, initially(address, event.size, self.memory)
-        for place, write in places:
-            if event.reads_released is not None and event.reads_released != write.release:
-                continue
+        for place, write in self._writes_to(state, address, event.size):
             if not self._is_overwritten(state, read, place, address):
                 yield place, write.value.term
 

@@ -39,8 +39,7 @@ UNSET = Value(0)
 class PathEvent:
     """An event whose address and value may be unknown, with the reads it depends on.
 
-    `release` marks a write by which memory is freed. `reads_released` says of a read whether it takes its value from
-    such a write (None: nothing is known about it). A read that `waits` never takes the initial value."""
+    `release` marks a write by which memory is freed. A read that `waits` never takes the initial value."""
 
     kind: str
     address: Value = UNSET
@@ -54,7 +53,6 @@ class PathEvent:
     span: Span | None = field(default=None, compare=False, repr=False)
     instruction: int = -1
     release: bool = False
-    reads_released: bool | None = None
     waits: bool = False
 
 

@@ -4,7 +4,7 @@
   it and a strong fence. It ends with a strong fence and a write of what it returns, which those that join it read
   before a strong fence.
 - Addresses of threads and of what they allocate are never used again. Freeing an object writes to a location before it,
-  and to all its parts that are accessed. A thread that reads what such a write left stops there: use after free.
+  and to all its parts that are accessed.
 - What decides about a call, a start, a join, an allocation or a release is a control dependency of all that follows.
 """
 
@@ -27,7 +27,7 @@ from dekker.engines.axiomatic.path import (
     fail,
     set_register,
 )
-from dekker.engines.axiomatic.steps import advance, end_address, function_at, start_address, step, synchronise
+from dekker.engines.axiomatic.steps import end_address, function_at, start_address, step, synchronise
 from dekker.engines.axiomatic.terms import Symbol
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Expr
@@ -49,7 +49,6 @@ from dekker.source import Span
 
 HEAP_START = 1 << 40
 HEAP_PER_THREAD = 1 << 32
-HEAP_END = 1 << 48
 GAP = 64
 HEADER_SIZE = 8
 
@@ -97,31 +96,6 @@ def _deciding_expression(instruction: Instruction) -> Expr | None:
         case Free(address):
             return address
     return None
-
-
-def advance_among_others(context: Context, path: Path) -> Iterator[Path]:
-    """As `advance`. A read of allocated memory may find that it was freed; the thread then stops."""
-    before = len(path.events)
-    for following in advance(context, path):
-        reads = [i for i in range(before, len(following.events)) if _may_be_freed(following.events[i])]
-        if not reads or not any(isinstance(i, Free) for f in context.program.functions for i in f.body):
-            yield following
-            continue
-        (read,) = reads
-        span = following.events[read].span
-        yield _reading_released(following, read, False)
-        message = "access to memory that may have been freed"
-        yield fail(_reading_released(following, read, True), "use after free", message, span)
-
-
-def _may_be_freed(event: PathEvent) -> bool:
-    address = event.address.term
-    return event.kind == "R" and (not isinstance(address, int) or HEAP_START <= address < HEAP_END)
-
-
-def _reading_released(path: Path, read: int, released: bool) -> Path:
-    event = replace(path.events[read], reads_released=released)
-    return replace(path, events=(*path.events[:read], event, *path.events[read + 1 :]))
 
 
 def _world(context: Context) -> World:
