@@ -171,11 +171,17 @@ class Explorer {
     const std::size_t n_events = run_.events_of(event(id).thread).size();
     const bool was_running = status_of(id) == ThreadStatus::running;
     if (!run_.commit_read(id, place, source, kind)) return;
-    if (was_running && ends_waiting(id, n_events) && !run_.location(place).is_outside) {
+    if (was_running && ends_waiting(id, n_events) && !is_violation(id, place)) {
       active(run_.key_of(id))->sleeps = true;
       return;
     }
     explore_rest_of_step(id, place, source);
+  }
+
+  // An access of no object, or of one that was released, is reported even if it makes its thread wait.
+  bool is_violation(EventId read, std::uint32_t place) const {
+    const EventId source = event(read).read_from;
+    return run_.location(place).is_outside || (source != no_event && event(source).is_release);
   }
 
   ThreadStatus status_of(EventId id) const { return run_.machine().threads()[at(event(id).thread)].status; }
@@ -444,8 +450,7 @@ class Explorer {
       ++statistics.abandoned;
       return;
     }
-    note_violations();
-    if (any_thread(ThreadStatus::failed)) {
+    if (note_violations()) {
       ++statistics.failed;
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
@@ -523,30 +528,65 @@ class Explorer {
     return read.read_from == (order.empty() ? no_event : order.back());
   }
 
-  void note_violations() {
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      if (thread.status == ThreadStatus::failed)
+  // Returns whether the run does not count, because it comes to a violation that ends it. An access outside of all objects
+  // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, but then what it does is
+  // not the program's: nothing more is noted of it.
+  bool note_violations() {
+    const std::vector<std::int32_t> misled_at = note_reads_after_release();
+    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
+    bool ends = any_thread(ThreadStatus::failed);
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      const bool reads_released = misled_at[at(thread.number)] != last_index;
+      ends = ends || reads_released;
+      if (thread.status == ThreadStatus::failed && !reads_released)
         note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
+    }
     for (const Location<W>& location : run_.locations()) {
-      note_writes_after_release(location);
+      ends = note_writes_after_release(location, is_misled) || ends;
       if (!location.is_outside) continue;
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
-        if (is_access && e.address == location.address) note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
+        if (is_access && e.address == location.address && !is_misled(e))
+          note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
       }
     }
+    return ends;
   }
 
-  void note_writes_after_release(const Location<W>& location) {
+  static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
+
+  // By thread, the first event that reads what a release wrote.
+  std::vector<std::int32_t> note_reads_after_release() {
+    std::vector<std::int32_t> first;
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      const auto reads_released = [&](EventId id) {
+        const Event<W>& e = event(id);
+        const bool has_source = e.kind == EventKind::read && e.state == EventState::committed && e.read_from != no_event;
+        return has_source && event(e.read_from).is_release;
+      };
+      const auto found = std::ranges::find_if(thread.events, reads_released);
+      first.push_back(found == thread.events.end() ? last_index : event(*found).index);
+      if (found != thread.events.end())
+        note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
+    }
+    return first;
+  }
+
+  template <class IsMisled>
+  bool note_writes_after_release(const Location<W>& location, const IsMisled& is_misled) {
+    bool found = false;
     const auto releases = [&](EventId id) { return event(id).is_release; };
     const auto first = std::ranges::find_if(location.order, releases);
     for (auto it = first; it != location.order.end(); ++it) {
       if (it == first) continue;
       const Event<W>& e = event(*it);
       const ViolationKind kind = e.is_release ? ViolationKind::double_free : ViolationKind::use_after_free;
-      if (!e.is_release || run_.machine().is_header(e.address)) note_violation({kind, run_.machine().place_of(e), e.address});
+      if (e.is_release && !run_.machine().is_header(e.address)) continue;
+      found = true;
+      if (!is_misled(e)) note_violation({kind, run_.machine().place_of(e), e.address});
     }
+    return found;
   }
 
   void note_violation(const Violation& violation) {

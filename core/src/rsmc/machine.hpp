@@ -341,14 +341,6 @@ class Machine {
     return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
   }
 
-  // The run goes on without the thread.
-  void fail_at(const Event<W>& e, ViolationKind kind) {
-    save(e.thread);
-    ThreadState<W>& state = threads_[at(e.thread)];
-    state.block = e.block;
-    fail(state, e.pc, kind, e.address);
-  }
-
   bool is_in_object(Address address, std::uint8_t size) const {
     const auto contains = [&](const auto& object) {
       return address >= object.start && address - object.start + size <= object.size;
@@ -630,7 +622,13 @@ class Machine {
     return found;
   }
 
+  // What decides how to go on (what is called, joined, freed) is a control dependency of what follows.
+  void depend_on_value(ThreadState<W>& state, const Instruction& instruction) {
+    merge(state.control, sources_of(state, instruction.value));
+  }
+
   void call(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    if (instruction.target == none) depend_on_value(state, instruction);
     const std::int32_t block = called_block(state, instruction);
     if (block == none || state.callers.size() >= deepest_call) {
       fail(state, pc, ViolationKind::call, block == none ? *value(evaluate(state, instruction.value).node) : 0);
@@ -675,6 +673,7 @@ class Machine {
   static Address end_address(std::int32_t thread) { return start_address(thread) + 8; }
 
   void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    if (instruction.target == none) depend_on_value(state, instruction);
     const std::int32_t block = called_block(state, instruction);
     if (block == none) {
       fail(state, pc, ViolationKind::call, *value(evaluate(state, instruction.value).node));
@@ -722,6 +721,7 @@ class Machine {
   }
 
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    depend_on_value(state, instruction);
     const Value handle = *value(evaluate(state, instruction.value).node);
     const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
                            threads_[handle - 1].status != ThreadStatus::unborn;
@@ -774,6 +774,7 @@ class Machine {
 
   // Every thread has addresses of its own, so that they are the same in every run; none is used twice.
   void allocate(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    depend_on_value(state, instruction);
     const Value size = *value(evaluate(state, instruction.value).node);
     if (size > heap_per_thread || state.allocated + size + 2 * allocation_gap > heap_per_thread) {
       fail(state, pc, ViolationKind::allocation, size);
@@ -786,6 +787,7 @@ class Machine {
   }
 
   void release(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    depend_on_value(state, instruction);
     const Value address = now(state, instruction.value);
     if (address == 0) return;
     const auto starts_there = [&](const AllocatedObject& object) { return object.start == address; };

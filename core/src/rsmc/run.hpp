@@ -152,7 +152,6 @@ class Run {
     if (!decide()) return false;
     if (kind == ItemKind::successful_read) require_success(id);
     if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
-    if (e.read_from != no_event && machine_.event(e.read_from).is_release) machine_.fail_at(e, ViolationKind::use_after_free);
     proceed(e.thread);
     return true;
   }
