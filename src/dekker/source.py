@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -93,3 +94,11 @@ def _excerpt(span: Span) -> list[str]:
 def _printable(text: str) -> str:
     """One character on the terminal for each character of the line, so that carets stay below it."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+_LIBRARY = re.compile(r"(^|/)(ziglang|usr/include|usr/lib|usr/local/include|usr/local/lib)/")
+
+
+def is_library(file: str) -> bool:
+    """Whether a file came with a compiler: people look for errors elsewhere."""
+    return _LIBRARY.search(file) is not None

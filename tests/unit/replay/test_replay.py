@@ -61,7 +61,7 @@ WRONG: dict[str, tuple[int, TraceEvent, str]] = {
     "initial value": (2, read(1, 0, Y, 1, -1), "initial state, which wrote another one"),
     "rank": (3, write(1, 1, X, 1, 2), "not in one order"),
     "size": (3, write(1, 1, X, 1)._replace(size=8), "does a write of 4 bytes"),
-    "thread": (3, write(2, 1, X, 1), "threads of the trace"),
+    "thread": (3, write(2, 1, X, 1), "never started"),
     "too large a value": (0, read(0, 0, X, 1 << 32, 3), "does not fit"),
 }
 

@@ -31,6 +31,7 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Order,
+    Print,
     Return,
     Rmw,
     Store,
@@ -363,6 +364,11 @@ def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> I
     yield from _assume(path, condition.term, True)
     for failed in _assume(path, condition.term, False):
         yield replace(failed, status="failed", failure=instruction.message, failure_span=span)
+
+
+@_step.register
+def _(instruction: Print, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    yield path
 
 
 @_step.register

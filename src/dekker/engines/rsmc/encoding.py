@@ -11,7 +11,7 @@ from dekker.engines.rsmc.orders import CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import BASE_SETS, INITIAL_THREAD, Event
 from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import ONE, Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -29,6 +29,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Print,
     Return,
     Rmw,
     Spawn,
@@ -64,6 +65,8 @@ OPERATIONS = {
     Allocate: 18,
     Free: 19,
 }
+NO_EFFECT = {"operation": OPERATIONS[Assert]}
+"""With a condition that holds."""
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
 BINARY_CODES = {name: code for code, name in enumerate(BINARY_OPERATORS)}
@@ -207,6 +210,8 @@ class Encoder:
                 found = {"value": self.expression(condition), "target": function.labels[target]}
             case Assume(condition) | Assert(condition, _):
                 found = {"value": self.expression(condition)}
+            case Print():
+                return NO_EFFECT | {"value": self.expression(ONE)}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
             case Exit():
