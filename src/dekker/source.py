@@ -96,6 +96,26 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+_CALL = re.compile(r"[\w:~]+\s*\(")
+_INSIDE_CALL = re.compile(r""" [()] | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' """, re.VERBOSE)
+_LONGEST_CALL = 2000
+
+
+def whole_call(span: Span) -> Span:
+    """From a name to the end of its arguments, if that is what stands there."""
+    text = span.source.text
+    head = _CALL.match(text, span.start)
+    if head is None:
+        return span
+    depth, at = 1, head.end()
+    while (found := _INSIDE_CALL.search(text, at, span.start + _LONGEST_CALL)) is not None:
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        at = found.end()
+        if not depth:
+            return Span(span.source, span.start, at)
+    return span
+
+
 _LIBRARY = re.compile(r"(^|/)(ziglang|usr/include|usr/lib|usr/local/include|usr/local/lib)/")
 
 

@@ -17,7 +17,8 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
     yield from (run.failure for run in runs if run.failure is not None)
     yield from _after_release(world, runs, execution)
     if is_deadlock(runs, execution):
-        first = next(run for run in runs if run.end == WAITING)
+        waiting = [run for run in runs if run.end == WAITING]
+        first = min(waiting, key=lambda run: run.waits_for >= 0)
         yield Failure(DEADLOCK, "threads wait for ever", first.thread, first.stack)
     for event in execution.events:
         done = _done(runs, event)

@@ -13,6 +13,7 @@ from dekker.replay.judge import flagged_pairs
 from dekker.replay.machine import WAITING, Done, Failure
 from dekker.replay.names import Names
 from dekker.replay.rebuild import Replayed
+from dekker.replay.runtime_steps import TOO_DEEP
 from dekker.replay.thin_air import Returned
 from dekker.replay.world import Allocation
 from dekker.witness import DEADLOCK, FLAG, Finding, Note
@@ -48,8 +49,8 @@ def _assertion(failure: Failure, replayed: Replayed, names: Names) -> Finding:
 
 
 def _bad_call(failure: Failure, replayed: Replayed, names: Names) -> Finding:
-    if not failure.address:
-        return _finding(failure, "call", failure.message)
+    if failure.message == TOO_DEEP:
+        return _finding(failure, "recursion", failure.message)
     what = _pointer_text(failure.address, names)
     return _finding(failure, "invalid call", f"call through {what}, which is no function")
 
@@ -105,8 +106,9 @@ def _neighbour(address: int, size: int, names: Names) -> tuple[str, str, Allocat
     if closest is None:
         return None
     distance, start, length, name, allocation = closest
-    side = f"beyond the end of `{name}`" if address + size > start + length else f"before the start of `{name}`"
-    return name, f"{_bytes(distance)} {side}, which has {_bytes(length)}", allocation
+    side = "beyond the end" if address + size > start + length else "before the start"
+    at = f"`{name}`{address - start:+d}" if address != start else f"`{name}`"
+    return name, f"at {at}, {_bytes(distance)} {side} (it has {_bytes(length)})", allocation
 
 
 def _bytes(count: int) -> str:
@@ -154,10 +156,12 @@ def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, lis
         return "this memory", []
     name = names.labels[found.start]
     notes = [_allocated(found, name)]
-    for run in replayed.runs:
-        for done in run.done:
-            if done.release and done.event.address == found.header and done.stack != failure.stack:
-                notes.append(Note(f"`{name}` is freed", run.thread, to_frames(done.stack)))
+    notes += (
+        Note(f"`{name}` is freed", run.thread, to_frames(done.stack))
+        for run in replayed.runs
+        for done in run.done
+        if done.release and done.event.address == found.header and done.stack != failure.stack
+    )
     return f"`{name}`", notes
 
 

@@ -119,16 +119,25 @@ class Call:
     pc: int = 0
 
 
+@dataclass(frozen=True)
+class Steps:
+    """What instructions do: `ordinary` ones, and `alone` where they are no events."""
+
+    ordinary: Mapping[type, Step]
+    alone: Mapping[type, Step]
+
+
 class Machine:
     """One thread. `alone` accesses and fences at its beginning are no events."""
 
-    def __init__(self, world: World, thread: int, name: str, trace: Sequence[TraceEvent], alone: int = 0) -> None:
+    def __init__(self, world: World, steps: Steps, thread: int, name: str, trace: Sequence[TraceEvent]) -> None:
         self.world = world
+        self.steps = steps
         self.places = world.places
         self.name = name
         self.trace = trace
         self.taken = 0
-        self.alone = alone
+        self.alone = 0
         self.run = ThreadRun(thread)
         self.calls: list[Call] = []
         self.control: frozenset[int] = frozenset()
@@ -197,15 +206,12 @@ class Machine:
             return False
         return True
 
-    steps: Mapping[type, Callable[[Machine, Any], None]] = {}
-    steps_alone: Mapping[type, Callable[[Machine, Any], None]] = {}
-
-    def handler(self, instruction: object) -> Callable[[Machine, Any], None]:
+    def handler(self, instruction: object) -> Step:
         kind = type(instruction)
-        if self.alone and kind in self.steps_alone:
+        if self.alone and kind in self.steps.alone:
             self.alone -= 1
-            return self.steps_alone[kind]
-        found = self.steps.get(kind)
+            return self.steps.alone[kind]
+        found = self.steps.ordinary.get(kind)
         if found is None:
             raise UnsupportedError(f"the replay does not handle the instruction '{kind.__name__}'", self.span)
         return found
@@ -374,6 +380,9 @@ class Machine:
             self.fence("mfence")
             self.write(number(end_address(self.run.thread)), 8, result, Order.SEQ_CST, frozenset())
         return self.end(COMPLETE)
+
+
+Step = Callable[[Machine, Any], None]
 
 
 # --- expressions

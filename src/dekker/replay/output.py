@@ -42,7 +42,7 @@ def _directive(head: str, kind: str, width: int, value: int, names: Names) -> st
     if kind in "uxXo":
         return f"{head}{'d' if kind == 'u' else kind}" % (value & mask(width))
     if kind in "eEfFgGaA":
-        number = struct.unpack("<d", struct.pack("<Q", value & mask(64)))[0]
+        number: float = struct.unpack("<d", struct.pack("<Q", value & mask(64)))[0]
         return f"{head}{kind if kind not in 'aA' else 'g'}" % number
     if kind == "c":
         return f"{head}c" % (value & 0xFF)

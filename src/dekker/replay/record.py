@@ -54,8 +54,8 @@ Wanted = Callable[[str, Finding], bool]
 def make_witness(
     origin: Origin, program: Program, model: Model, trace: Trace, replayed: Replayed, wanted: Wanted | None = None
 ) -> Witness:
-    """All that is to be known about an execution, under a model that need not allow it. If there are several things that
-    it may claim, `wanted` says which; else it is the first runtime violation."""
+    """All that is to be known about an execution, under a model that need not allow it. If there are several things
+    that it may claim, `wanted` says which; else it is the first runtime violation."""
     places, names = layout(program), Names(replayed.world)
     condition = program.property.condition
     claim, violation = _claim(program, model, replayed, names, wanted)
@@ -144,7 +144,7 @@ def _events(names: Names, replayed: Replayed) -> tuple[WitnessEvent, ...]:
 
 
 def _event(name: str, event: Event, instruction: int, names: Names, stack: Stack) -> WitnessEvent:
-    span = event.span
+    span = names.world.writer(event.address) if event.initial else event.span
     line, column = span.source.position(span.start) if span is not None else (0, 0)
     access = event.accesses_memory
     return WitnessEvent(

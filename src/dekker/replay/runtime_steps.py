@@ -23,12 +23,13 @@ from dekker.ir.layout import (
     thread_at,
 )
 from dekker.ir.program import Function
-from dekker.replay.machine import WAITING, Machine, Mismatch, NotYet, Printed
+from dekker.replay.machine import WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
 from dekker.replay.words import ZERO, Word, number
 from dekker.replay.world import Allocation, Start
 
 MAX_CALLS = 1_000
+TOO_DEEP = "calls are nested too deeply"
 
 # --- calls
 
@@ -36,7 +37,7 @@ MAX_CALLS = 1_000
 def _call(machine: Machine, instruction: Call) -> None:
     function = _callee(machine, instruction.function)
     if len(machine.calls) > MAX_CALLS:
-        raise machine.fail("call", "calls are nested too deeply")
+        raise machine.fail("call", TOO_DEEP)
     arguments = _values(machine, instruction.arguments)
     registers = dict(zip(function.parameters, arguments, strict=False))
     machine.calls.append(Frame(function, registers, instruction.dst))
@@ -94,7 +95,7 @@ def _join(machine: Machine, instruction: Join) -> None:
     if machine.peek() is None:
         machine.run.waits_for = handle - 1
         raise machine.end(WAITING)
-    index, word = machine.read(number(end_address(handle - 1)), 8, Order.SEQ_CST, frozenset())
+    _, word = machine.read(number(end_address(handle - 1)), 8, Order.SEQ_CST, frozenset())
     machine.fence("mfence")
     machine.set(instruction.dst, word)
 
@@ -143,7 +144,7 @@ def _print(machine: Machine, instruction: Print) -> None:
     machine.run.printed.append(Printed(len(machine.run.done), instruction.text, values, machine.stack()))
 
 
-RUNTIME_STEPS = {
+RUNTIME_STEPS: dict[type, Step] = {
     Call: _call,
     Return: _return,
     Exit: _exit,

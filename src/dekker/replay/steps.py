@@ -20,7 +20,7 @@ from dekker.ir.instructions import (
     Store,
     StoreConditional,
 )
-from dekker.replay.machine import BLOCKED, WAITING, Machine, Mismatch
+from dekker.replay.machine import BLOCKED, WAITING, Machine, Mismatch, Step
 from dekker.replay.thin_air import computed, limited
 from dekker.replay.words import Word, apply, number
 
@@ -172,7 +172,7 @@ def _choose(machine: Machine, instruction: Choose) -> None:
     machine.set(instruction.dst, number(chosen))
 
 
-STEPS = {
+STEPS: dict[type, Step] = {
     Assign: _assign,
     Load: _load,
     Store: _store,
@@ -238,7 +238,7 @@ def _fence_alone(machine: Machine, instruction: Fence) -> None:
     """Nobody is there to notice."""
 
 
-STEPS_ALONE = {
+STEPS_ALONE: dict[type, Step] = {
     Load: _load_alone,
     Store: _store_alone,
     Rmw: _rmw_alone,

@@ -8,7 +8,7 @@ from dekker.execution import Trace
 from dekker.ir.expressions import Address, Const
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program, Thread
-from dekker.replay.machine import Machine, Mismatch, ThreadRun
+from dekker.replay.machine import Machine, Mismatch, Steps, ThreadRun
 from dekker.replay.runtime_steps import RUNTIME_STEPS
 from dekker.replay.steps import STEPS, STEPS_ALONE
 from dekker.replay.words import Word, number
@@ -17,9 +17,7 @@ from dekker.replay.world import Start, World
 MAX_THREADS = 1_000
 
 
-class _Thread(Machine):
-    steps = {**STEPS, **RUNTIME_STEPS}
-    steps_alone = STEPS_ALONE
+_STEPS = Steps({**STEPS, **RUNTIME_STEPS}, STEPS_ALONE)
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ def run_threads(program: Program, places: Layout, trace: Trace) -> Runs:
     """`Mismatch` if a thread does anything else than its part of the trace."""
     alone, parts = _by_thread(program, trace)
     world = World(program, places)
-    machines = [_Thread(world, n, f"thread {_name(program, n)}", part) for n, part in enumerate(parts)]
+    machines = [Machine(world, _STEPS, n, f"thread {_name(program, n)}", part) for n, part in enumerate(parts)]
     machines[0].alone = alone
     for machine, thread in zip(machines, program.threads, strict=False):
         function = program.function_by_name[thread.function]
@@ -44,7 +42,7 @@ def run_threads(program: Program, places: Layout, trace: Trace) -> Runs:
     return Runs(world, tuple(machine.finish() for machine in machines))
 
 
-def _run_all(machines: list[_Thread], n_first: int, world: World) -> None:
+def _run_all(machines: list[Machine], n_first: int, world: World) -> None:
     """Threads that need to know what others do wait for them, as long as others go on."""
     running = machines[:n_first]
     begun = set(range(n_first))
@@ -57,11 +55,11 @@ def _run_all(machines: list[_Thread], n_first: int, world: World) -> None:
         running = [*left, *(_begin(machines, thread, world) for thread in sorted(started))]
 
 
-def _begin(machines: list[_Thread], thread: int, world: World) -> _Thread:
+def _begin(machines: list[Machine], thread: int, world: World) -> Machine:
     if thread >= MAX_THREADS:
         raise Mismatch(f"thread {thread} is one too many")
     while thread >= len(machines):
-        machines.append(_Thread(world, len(machines), f"thread {len(machines)}", ()))
+        machines.append(Machine(world, _STEPS, len(machines), f"thread {len(machines)}", ()))
     machines[thread].begin_spawned(world.starts[thread].function, world.starts[thread].arguments)
     return machines[thread]
 

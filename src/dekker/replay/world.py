@@ -83,6 +83,10 @@ class World:
         found = self.written.get(address)
         return found[0] if found is not None else self.initial.read(address, 1)
 
+    def writer(self, address: int) -> Span | None:
+        """Where the first thread wrote this byte before there were others."""
+        return self.written.get(address, (0, None))[1]
+
     def write(self, address: int, size: int, value: int, span: Span | None) -> None:
         for i in range(size):
             self.written[address + i] = (value >> 8 * i & 0xFF, span)

@@ -13,10 +13,11 @@ from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport
-from dekker.result import Result, Verdict, Violation, verdict
+from dekker.result import Verdict, verdict
 from dekker.run.batch import read_text
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
+from dekker.run.violations import violations_of
 from dekker.source import Source
 from dekker.task import Limits, Progress, Task
 
@@ -30,7 +31,7 @@ class CheckOptions:
 
     model: str | None = None
     engine: str | None = None
-    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False)
+    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
     flags: tuple[str, ...] = ()
     cc: str | None = None
 
@@ -40,9 +41,9 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
     program = read_program(paths, options)
     model = load_model(options.model or default_model(program))
     program = prepare(program, model)
-    task = Task(program, model, options.limits, progress=progress)
+    task = Task(program, model, options.limits, examples=True, progress=progress)
     engine, result = run_engine(options.engine, task)
-    violations = (*result.violations, *_other_violations(result))
+    violations = tuple(violations_of(task, engine, result))
     return CheckReport(
         tuple(paths),
         model.name,
@@ -66,11 +67,3 @@ def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
     from dekker.frontends.c import Options, parse_c  # noqa: PLC0415 — the compiler is not needed for anything else
 
     return parse_c(paths, Options(flags=options.flags, compiler=options.cc))
-
-
-def _other_violations(result: Result) -> list[Violation]:
-    found = [Violation("data race", "two accesses race, and one is not atomic")] if "data-race" in result.flags else []
-    found += [Violation(flag, f"the model raises the flag '{flag}'") for flag in result.flags if flag != "data-race"]
-    if result.deadlocks:
-        found.append(Violation("deadlock", "threads wait for ever"))
-    return found

@@ -1,7 +1,8 @@
 """The text of a program in a witness, and the program from that text.
 
-Litmus tests and .rsmc programs are kept as they were written. Compiled programs are kept in the program representation,
-as engines ran them, because another compiler, or the same one elsewhere, may not compile them alike.
+A litmus test or .rsmc program is kept as it was written, if reading it again gives what the engine ran. Others, those
+with loops that wait and all that were compiled, are kept in the program representation: another compiler, or the same one
+elsewhere, may not compile them alike.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ KEPT_AS_WRITTEN = (".litmus", ".rsmc", f".{REPRESENTATION}")
 COMPILED = (".c", ".i", ".cpp", ".cc", ".cxx", ".c++", ".C", ".ii", ".ll")
 
 
-def program_text(program: Program) -> ProgramText:
+def program_text(program: Program, model: Model) -> ProgramText:
     source = program.source
     if source is None:
         raise InputError(f"there is no source text of '{program.name}' to put into a witness")
     if not source.name.endswith(COMPILED):
-        return ProgramText(front_end_of(source.name), source.name, source.text)
+        written = ProgramText(front_end_of(source.name), source.name, source.text)
+        if read_program_text(written, model) == program:
+            return written
     sources = list(dict.fromkeys(span.source for span in _spans(program)))
     numbers = {source: number for number, source in enumerate(sources)}
     return ProgramText(
@@ -56,8 +59,9 @@ def _spans(program: Program) -> Iterator[Span]:
 
 
 def _kept_text(source: Source, program: Program) -> str:
-    """Of files of a library, the lines that something comes from; the others are empty."""
-    if not is_library(source.name):
+    """Of files of a library, and of those that could not be read, the lines that something comes from; others are
+    empty."""
+    if not is_library(source.name) and source.text.strip():
         return source.text
     wanted = {span.line for span in _spans(program) if span.source is source}
     last = max(wanted)
@@ -77,7 +81,7 @@ def _positions(function: Function, numbers: dict[Source, int]) -> tuple[Position
 def read_program_text(text: ProgramText, model: Model) -> Program:
     """The program of a witness, read again and compiled for its model."""
     source = Source(text.file, text.text)
-    if text.front_end != front_end_of(text.file):
+    if text.front_end not in (front_end_of(text.file), *([REPRESENTATION] if text.positions else [])):
         known = ", ".join(extension.removeprefix(".") for extension in KEPT_AS_WRITTEN)
         raise InputError(
             f"the witness says that {text.file!r} is for the front end {text.front_end!r}, which does not fit",
@@ -107,7 +111,11 @@ def _with_positions(program: Program, text: ProgramText) -> Program:
 def _span(position: Position | None, sources: list[Source]) -> Span | None:
     if not position:
         return None
-    if len(position) != 4 or position[0] >= len(sources) or not 0 < position[1] <= len(sources[position[0]].line_starts):
+    if (
+        len(position) != 4
+        or position[0] >= len(sources)
+        or not 0 < position[1] <= len(sources[position[0]].line_starts)
+    ):
         raise InputError(f"a position in the witness, {list(position)}, is none in its sources")
     number, line, column, length = position
     start = sources[number].line_starts[line - 1] + max(0, column - 1)

@@ -91,7 +91,7 @@ def checked_witness(task: Task, engine: str, trace: Trace, wanted: Wanted | None
 
 
 def _witness(task: Task, engine: str, trace: Trace, wanted: Wanted | None = None) -> Witness:
-    origin = Origin(program_text(task.program), engine)
+    origin = Origin(program_text(task.program, task.model), engine)
     return make_witness(origin, task.program, task.model, trace, replay(task.program, trace), wanted)
 
 

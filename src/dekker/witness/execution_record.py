@@ -164,8 +164,8 @@ class Choice:
 class Witness:
     """`claim` says what the execution shows: that the condition's formula holds or does not, or a violation, which
     `violation` describes. The first `alone` accesses and fences of the first thread, before it starts another, are no
-    events: their effect belongs to the initial writes. Relations hold pairs of positions in `events`; empty ones are left
-    out."""
+    events: their effect belongs to the initial writes. Relations hold pairs of positions in `events`; empty ones are
+    left out."""
 
     name: str
     program: ProgramText

@@ -1,4 +1,4 @@
-"""The JSON form of a witness. What is read has the shape of one; whether it tells the truth is for the replay to say."""
+"""The JSON form of a witness. What is read has the shape of one; whether it tells the truth the replay must say."""
 
 from __future__ import annotations
 

@@ -191,8 +191,10 @@ def test_violations_are_found() -> None:
 
 def test_waiting_for_ever_is_no_end() -> None:
     waiting = program("L:\nr1 = load.4 [&x]\nawait r1 eq.32 1 -> L")
-    assert replay(waiting, (read(0, 0, X, 0),)).runs[0].end == "blocked"
-    assert replay(waiting, (read(0, 0, X, 0), read(0, 0, X, 0))).runs[0].end == "blocked"
+    for trace in ((read(0, 0, X, 0),), (read(0, 0, X, 0), read(0, 0, X, 0))):
+        replayed = replay(waiting, trace)
+        assert replayed.runs[0].end == "waiting"
+        assert [failure.kind for failure in replayed.failures] == ["deadlock"]
 
 
 def test_a_thread_without_end() -> None:
@@ -211,8 +213,8 @@ def test_long_computations() -> None:
 
 
 def test_what_the_replay_does_not_know() -> None:
-    with pytest.raises(UnsupportedError, match="Allocate"):
-        replay(program("r1 = allocate 8"), ())
+    with pytest.raises(UnsupportedError, match="AtomicBegin"):
+        replay(program("atomic-begin\natomic-end"), ())
 
 
 def test_overlapping_accesses() -> None:
