@@ -12,9 +12,10 @@ from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport
-from dekker.result import Result, Verdict, Violation, verdict
+from dekker.result import Verdict, verdict
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
+from dekker.run.violations import violations_of
 from dekker.task import Limits, Progress, Task
 
 DEFAULT_UNROLL = 4
@@ -27,7 +28,7 @@ class CheckOptions:
 
     model: str | None = None
     engine: str | None = None
-    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False)
+    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
     flags: tuple[str, ...] = ()
     cc: str | None = None
 
@@ -46,9 +47,9 @@ def check_program(
     """A program that was read before, under one of several models."""
     started = time.perf_counter()
     program = prepare(program, model)
-    task = Task(program, model, options.limits, progress=progress)
+    task = Task(program, model, options.limits, examples=True, progress=progress)
     engine, result = run_engine(options.engine, task)
-    violations = (*result.violations, *_other_violations(result))
+    violations = tuple(violations_of(task, engine, result))
     return CheckReport(
         (),
         model.name,
@@ -65,11 +66,3 @@ def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
     program = parse_files(paths, options.flags, options.cc)
     validate(program)
     return program
-
-
-def _other_violations(result: Result) -> list[Violation]:
-    found = [Violation("data race", "two accesses race, and one is not atomic")] if "data-race" in result.flags else []
-    found += [Violation(flag, f"the model raises the flag '{flag}'") for flag in result.flags if flag != "data-race"]
-    if result.deadlocks:
-        found.append(Violation("deadlock", "threads wait for ever"))
-    return found

@@ -45,6 +45,7 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Order,
+    Print,
     Return,
     Rmw,
     Store,
@@ -261,6 +262,11 @@ def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> I
     yield from assume(path, condition.term, True)
     for failed in assume(path, condition.term, False):
         yield fail(failed, "assertion", instruction.message, span)
+
+
+@step.register
+def _(instruction: Print, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    yield path
 
 
 @step.register

@@ -14,6 +14,7 @@ from dekker.ir.arithmetic import RMW_OPERATORS, mask
 from dekker.ir.expressions import (
     ALL_BINARY_OPERATORS,
     ALL_UNARY_OPERATORS,
+    ONE,
     Address,
     Binary,
     Const,
@@ -39,6 +40,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Print,
     Return,
     Rmw,
     Spawn,
@@ -74,6 +76,8 @@ OPERATIONS = {
     Allocate: 18,
     Free: 19,
 }
+NO_EFFECT = {"operation": OPERATIONS[Assert]}
+"""With a condition that holds."""
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(ALL_UNARY_OPERATORS)}
 BINARY_CODES = {name: code for code, name in enumerate(ALL_BINARY_OPERATORS)}
@@ -217,6 +221,8 @@ class Encoder:
                 found = {"value": self.expression(condition), "target": function.labels[target]}
             case Assume(condition) | Assert(condition, _):
                 found = {"value": self.expression(condition)}
+            case Print():
+                return NO_EFFECT | {"value": self.expression(ONE)}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
             case Exit():
