@@ -8,6 +8,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#ifndef WRITES
+#define WRITES 2
+#endif
+
 static atomic_int sequence, left, right;
 
 static void write_both(int value) {
@@ -21,30 +25,35 @@ static void write_both(int value) {
   atomic_store_explicit(&sequence, now + 2, memory_order_release);
 }
 
-static void read_both(int *l, int *r) {
-  int before, after;
-  do {
-    before = atomic_load_explicit(&sequence, memory_order_acquire);
-    *l = atomic_load_explicit(&left, memory_order_relaxed);
-    *r = atomic_load_explicit(&right, memory_order_relaxed);
+static int read_begin(void) {
+  int now;
+  while ((now = atomic_load_explicit(&sequence, memory_order_acquire)) % 2)
+    ;
+  return now;
+}
+
+static int must_retry(int begun) {
 #ifndef BROKEN_READER
-    atomic_thread_fence(memory_order_acquire);
+  atomic_thread_fence(memory_order_acquire);
 #endif
-    after = atomic_load_explicit(&sequence, memory_order_relaxed);
-  } while (before % 2 || before != after);
+  return atomic_load_explicit(&sequence, memory_order_relaxed) != begun;
 }
 
 static void *writer(void *unused) {
   (void)unused;
-  write_both(1);
-  write_both(2);
+  for (int i = 1; i <= WRITES; i++)
+    write_both(i);
   return 0;
 }
 
 static void *reader(void *unused) {
-  int l, r;
+  int begun, l, r;
   (void)unused;
-  read_both(&l, &r);
+  do {
+    begun = read_begin();
+    l = atomic_load_explicit(&left, memory_order_relaxed);
+    r = atomic_load_explicit(&right, memory_order_relaxed);
+  } while (must_retry(begun));
   assert(l == r);
   return 0;
 }

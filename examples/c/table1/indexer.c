@@ -1,13 +1,16 @@
 /* Threads put messages into one hash table, each slot with a lock of its own.
  *
- * With up to 11 threads no two messages meet in a slot and there is one execution; each thread more meets others in
- * three places and multiplies the executions by 8. The program is the classic for partial-order reduction (Flanagan and
+ * Up to STRIDE threads never meet in a slot, and there is one execution; each thread more meets another one in three
+ * slots and multiplies the executions by 8. The program is the classic for partial-order reduction (Flanagan and
  * Godefroid). -DUNLOCKED takes the locks away: then two threads may both find a slot free, on every model. */
 #include <assert.h>
 #include <pthread.h>
 
 #ifndef THREADS
 #define THREADS 12
+#endif
+#ifndef STRIDE
+#define STRIDE 11
 #endif
 #define SLOTS 128
 #define MESSAGES 4
@@ -31,7 +34,7 @@ static int put_if_free(int slot, int message) {
 static void *worker(void *argument) {
   int me = (int)(long)argument;
   for (int i = 1; i <= MESSAGES; i++) {
-    int message = i * 11 + me;
+    int message = i * STRIDE + me;
     int slot = message * 7 % SLOTS;
     while (!put_if_free(slot, message))
       slot = (slot + 1) % SLOTS;
