@@ -153,6 +153,7 @@ const char* stop_name(Stop stop) {
     case Stop::traces: return "traces";
     case Stop::events: return "events";
     case Stop::interrupt: return "interrupt";
+    case Stop::violation: return "violation";
   }
   return "";
 }
@@ -193,6 +194,14 @@ nb::dict outcome_dict(const Outcome& outcome) {
   for (const auto& [v, example] : outcome.violations)
     violations.append(nb::make_tuple(violation_name(v.kind), place_tuple(v.place), v.address, trace_list(example)));
   result["violations"] = violations;
+  nb::dict flag_examples;
+  for (const auto& [flag, example] : outcome.flag_examples) flag_examples[flag.c_str()] = trace_list(example);
+  result["flag_examples"] = flag_examples;
+  result["deadlock_example"] = trace_list(outcome.deadlock_example);
+  nb::list cut_at;
+  for (const Place& place : outcome.cut_at) cut_at.append(place_tuple(place));
+  result["cut_at"] = cut_at;
+  result["n_alone"] = outcome.n_alone;
   result["stopped_by"] = stop_name(outcome.stop);
   if (outcome.stuck_at.thread != none) result["stuck_at"] = place_tuple(outcome.stuck_at);
   return result;
@@ -216,13 +225,13 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
                          const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t> order,
-                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool> limits,
+                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool> limits,
                          const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
-                      std::get<4>(limits), std::get<5>(limits)};
+                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits)};
   Outcome outcome;
   try {
     const nb::gil_scoped_release release;

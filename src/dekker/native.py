@@ -7,7 +7,7 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -95,7 +95,8 @@ TRACE_KINDS = "RWFC"
 @dataclass(frozen=True)
 class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
-    `violations` are kind, place, address and an example; `stuck_at` is the place of the first event for which the
+    `violations` are kind, place, address and an example; runs were cut at the places `cut_at`; `n_alone` accesses and
+    fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for which the
     model allowed no parameter; `mixed_sizes` is the place of an access that overlaps another of different size, in
     which case there is nothing else."""
 
@@ -104,6 +105,10 @@ class Exploration:
     flags: dict[str, int]
     violations: list[tuple[str, Place, int, RawTrace]]
     stopped_by: str
+    flag_examples: dict[str, RawTrace] = field(default_factory=dict)
+    deadlock_example: RawTrace = field(default_factory=list)
+    cut_at: list[Place] = field(default_factory=list)
+    n_alone: int = 0
     stuck_at: Place | None = None
     mixed_sizes: Place | None = None
 
@@ -169,6 +174,7 @@ def _explore(
             limits.timeout_s or 0.0,
             (limits.memory_mb or 0) << 20,
             examples,
+            limits.stop_at_first,
         ),
         progress,
     )

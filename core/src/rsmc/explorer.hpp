@@ -25,6 +25,7 @@ class Explorer {
   }
 
   Outcome run() {
+    outcome_.n_alone = run_.machine().n_alone();
     explore();
     statistics_so_far();
     return std::move(outcome_);
@@ -391,15 +392,30 @@ class Explorer {
       ++statistics.failed;
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
+      note_cuts();
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
       ++statistics.blocked;
-      if (is_deadlock()) ++statistics.deadlocks;
+      if (is_deadlock()) note_deadlock();
       count_flags();
     } else {
       complete();
     }
+    if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
+  }
+
+  bool has_violation() const {
+    return !outcome_.violations.empty() || outcome_.statistics.deadlocks != 0 || !outcome_.flags.empty();
+  }
+
+  void note_cuts() {
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      if (thread.status == ThreadStatus::cut) outcome_.cut_at.insert({thread.number, thread.block, thread.pc});
+  }
+
+  void note_deadlock() {
+    if (outcome_.statistics.deadlocks++ == 0 && limits_.wants_examples) outcome_.deadlock_example = trace();
   }
 
   bool any_thread(ThreadStatus status) const {
@@ -474,7 +490,8 @@ class Explorer {
   void count_flags() {
     const Word flags = run_.raised_flags();
     for (std::size_t i = 0; i < check_names_.size() && flags != 0; ++i)
-      if ((flags & bit(i)) != 0) ++outcome_.flags[check_names_[i]];
+      if ((flags & bit(i)) != 0 && outcome_.flags[check_names_[i]]++ == 0 && limits_.wants_examples)
+        outcome_.flag_examples[check_names_[i]] = trace();
   }
 
   Value observed_value(const Observable& observable) const {
@@ -493,12 +510,14 @@ class Explorer {
     return result;
   }
 
-  // The committed events, thread by thread.
+  // The committed events, thread by thread. What stands behind an event that is still pending (a thread that waits for
+  // another to end) did not happen, though its fences are there already.
   Trace trace() const {
     std::vector<std::int32_t> number(run_.machine().n_events(), none);
     Trace result;
     for (const ThreadState<W>& thread : run_.machine().threads())
       for (EventId id : thread.events) {
+        if (event(id).state == EventState::pending) break;
         if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
         number[id] = static_cast<std::int32_t>(result.size());
         result.push_back(trace_event(id));

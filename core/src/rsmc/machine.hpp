@@ -189,6 +189,9 @@ class Machine {
     is_alone_ = false;
   }
 
+  // How many accesses and fences the only thread did before others existed.
+  std::uint64_t n_alone() const { return n_alone_; }
+
   struct Mark {
     std::size_t nodes, events, saved, deferred, objects;
   };
@@ -443,7 +446,10 @@ class Machine {
     if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
     const std::int32_t pc = state.pc++;
     const Instruction& instruction = code[static_cast<std::size_t>(pc)];
-    if (is_alone_ && step_alone(state, pc, instruction)) return;
+    if (is_alone_ && step_alone(state, pc, instruction)) {
+      ++n_alone_;
+      return;
+    }
     switch (instruction.operation) {
       case Operation::assign: in_register(state, instruction.destination) = evaluate(state, instruction.value); break;
       case Operation::load: fetch_load(thread, state, pc, instruction); break;
@@ -688,8 +694,9 @@ class Machine {
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
     state.status = ThreadStatus::finished;
     if (state.begin == no_event) return;
-    synchronisation_fence(thread, state, state.pc);
-    state.end = synchronisation_write(thread, state, state.pc, end_address(thread), result.node, result.sources);
+    const std::int32_t last = std::max(0, state.pc - 1);
+    synchronisation_fence(thread, state, last);
+    state.end = synchronisation_write(thread, state, last, end_address(thread), result.node, result.sources);
   }
 
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
@@ -897,6 +904,7 @@ class Machine {
   void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target) {
     if (target <= pc && !go_round(state, pc, target)) {
       state.status = ThreadStatus::cut;
+      state.pc = pc;
       return;
     }
     state.pc = target;
@@ -1144,6 +1152,7 @@ class Machine {
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   bool is_alone_ = false;
+  std::uint64_t n_alone_ = 0;
   std::unordered_map<Address, std::uint8_t> written_alone_;
   std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;
   std::vector<ThreadState<W>> spare_;

@@ -10,7 +10,7 @@ from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
 from dekker.engines.rsmc.events import program_events, runtime_events
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import UnsupportedError
-from dekker.execution import FINAL_WRITES, Trace, TraceEvent
+from dekker.execution import FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
@@ -178,6 +178,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         blocked=statistics["blocked"],
         deadlocks=statistics.get("deadlocks", 0),
         cut=statistics["cut"],
+        cut_at=_cut_spans(task.program, exploration),
         stopped_by=exploration.stopped_by or None,
         statistics=statistics,
     )
@@ -190,7 +191,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         shown = tuple(value & bits for value, bits in zip(state, shown_masks))  # noqa: B905 — what is shown comes first
         result.states[shown] = result.states.get(shown, 0) + count
         if task.examples:
-            result.examples.states.setdefault(shown, _trace(example))
+            result.examples.states.setdefault(shown, _trace(example, exploration.n_alone))
         if is_satisfying(state):
             result.satisfying += count
         else:
@@ -199,12 +200,26 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
         if task.examples:
-            result.examples.violations[violation] = _trace(example)
+            result.examples.violations[violation] = _trace(example, exploration.n_alone)
+    for flag, example in exploration.flag_examples.items():
+        result.examples.flags[flag] = _trace(example, exploration.n_alone)
+    if task.examples and result.deadlocks:
+        result.examples.deadlock = _trace(exploration.deadlock_example, exploration.n_alone)
     return result
 
 
-def _trace(events: RawTrace) -> Trace:
-    return tuple(TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, _, pc, kind, *rest in events)
+def _trace(events: RawTrace, alone: int) -> Trace:
+    found = [TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, _, pc, kind, *rest in events]
+    if not alone:
+        return tuple(found)
+    moved = (e._replace(link=e.link + 1) if e.kind == "R" and e.link != FROM_INITIAL else e for e in found)
+    return (TraceEvent(0, 0, "P", value=alone), *moved)
+
+
+def _cut_spans(program: Program, exploration: Exploration) -> tuple[Span, ...]:
+    """In the order of the source."""
+    spans = {_span(program, place) for place in exploration.cut_at}
+    return tuple(sorted((span for span in spans if span is not None), key=lambda span: (span.source.name, span.start)))
 
 
 def _violation(program: Program, kind: str, place: Place, address: int) -> Violation:
