@@ -12,7 +12,9 @@
 #ifndef STRIDE
 #define STRIDE 11
 #endif
+#ifndef SLOTS
 #define SLOTS 128
+#endif
 #define MESSAGES 4
 
 static int table[SLOTS];
