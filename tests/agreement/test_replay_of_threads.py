@@ -17,7 +17,7 @@ from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import DekkerError, UnsupportedError
 from dekker.execution import Trace
 from dekker.ir.program import Program
-from dekker.ir.text import print_program
+from dekker.ir.text import parse_program, print_program
 from dekker.models import load_model
 from dekker.replay import check_witness, judge, replay
 from dekker.report.check_report import CheckViolation, run_text
@@ -25,6 +25,7 @@ from dekker.result import Result
 from dekker.run.prepare import prepare
 from dekker.run.violations import out_of_order, violations_of
 from dekker.run.witnesses import witnessed_model, witnessed_program
+from dekker.source import Source
 from dekker.task import Limits, Task
 from dekker.witness import Witness, from_json, to_json
 
@@ -144,15 +145,14 @@ def test_lies_are_refused(program: Program, name: str) -> None:
 
 def test_a_part_of_a_trace_is_no_violation() -> None:
     """A trace without its last event shows nothing that is wrong any more, or something else."""
-    draw = threaded_programs.parse_program  # the parser is enough here
-    source = threaded_programs.Source(
+    source = Source(
         "p.ir",
         "program p\narchitecture C\nobject x[4]\nfunction w() {\n  store.4 [&x] = 1 relaxed\n  return 0\n}\n"
         'function main() {\n  t = spawn &w()\n  e = join t\n  r = load.4 [&x]\n  assert r eq.32 0, "zero"\n}\n'
         "thread main runs main\n",
     )
     model = load_model("sc")
-    task = Task(prepare(draw(source), model), model, LIMITS, examples=True)
+    task = Task(prepare(parse_program(source), model), model, LIMITS, examples=True)
     (trace,) = rsmc.run(task).examples.violations.values()
     assert [failure.kind for failure in replay(task.program, trace).failures] == ["assertion"]
     last = max(position for position, item in enumerate(trace) if item.thread == 0)
