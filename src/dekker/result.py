@@ -47,7 +47,8 @@ class Result:
     ones no thread goes on, but some have stopped at a failed assumption or wait at an await. `deadlocks` are the
     blocked ones in which all threads that did not end wait for ever: what they read in their last round is the last
     word on each location. `cut` ones go on beyond the bound, at the loops `cut_at`. `flags` are
-    those of complete executions and of those in which threads wait. `examples` is empty unless the task asks for them;
+    those of complete executions and of those in which threads wait. `bound` says what the result is limited to besides,
+    and is empty if it is not. `examples` is empty unless the task asks for them;
     `statistics` is the work that the engine counted, under its own names."""
 
     satisfying: int = 0
@@ -62,6 +63,7 @@ class Result:
     self_justifying: int = 0
     candidates: int = 0
     stopped_by: str | None = None
+    bound: str = ""
     examples: Examples = field(default_factory=Examples)
     statistics: dict[str, int] = field(default_factory=dict)
 
@@ -84,7 +86,7 @@ def verdict(result: Result, condition: Condition | None) -> Verdict:
         return Verdict.SAFE if result.satisfying else Verdict.UNKNOWN
     if result.stopped_by is not None:
         return Verdict.UNKNOWN
-    return Verdict.SAFE_WITHIN_BOUND if result.cut else Verdict.SAFE
+    return Verdict.SAFE_WITHIN_BOUND if result.cut or result.bound else Verdict.SAFE
 
 
 def _refuted(result: Result, condition: Condition | None) -> bool:
@@ -92,7 +94,7 @@ def _refuted(result: Result, condition: Condition | None) -> bool:
         return False
     match condition.quantifier:
         case Quantifier.EXISTS:
-            covered_everything = result.stopped_by is None and not result.cut
+            covered_everything = result.stopped_by is None and not result.cut and not result.bound
             return covered_everything and result.satisfying == 0
         case Quantifier.NOT_EXISTS:
             return result.satisfying > 0

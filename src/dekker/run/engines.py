@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, UnsupportedError
 from dekker.result import Result, Violation
 from dekker.task import Task
@@ -13,7 +14,7 @@ from dekker.task import Task
 Run = Callable[[Task], Result]
 
 ALL = "all"
-SINGLE_ENGINES: dict[str, Run] = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run}
+SINGLE_ENGINES: dict[str, Run] = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run, states.NAME: states.run}
 
 
 class Disagreement(DekkerError):

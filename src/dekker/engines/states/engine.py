@@ -1,0 +1,153 @@
+"""Runs the native search on a task, with store buffers that grow until they are large enough."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dekker.engines.states.encoding import encode
+from dekker.engines.states.schedule import trace_of
+from dekker.errors import UnsupportedError
+from dekker.ir.arithmetic import mask
+from dekker.ir.conditions import compile_formula
+from dekker.ir.layout import Layout, layout
+from dekker.ir.program import Function, Program
+from dekker.ir.property import Observable, RegisterValue, Truth, observables
+from dekker.models import is_built_in
+from dekker.native import Place, StateSearch, search_states
+from dekker.result import Result, Violation
+from dekker.source import Span
+from dekker.task import Limits, Task
+
+NAME = "states"
+MODELS = ("sc", "tso", "pso")
+GROWING_BOUNDS = (1, 2, 4, 8, 16, 32)
+TRUE = Truth(True)
+ALL_BITS = mask(64)
+
+
+def run(task: Task) -> Result:
+    """Every state that the program can reach. Final states are counted, not executions."""
+    name = task.model.name
+    if name not in MODELS or not is_built_in(task.model):
+        raise UnsupportedError(
+            f"the states engine knows the models {', '.join(MODELS)} that come with Dekker, not '{name}'",
+            hint="use --engine rsmc or --engine axiomatic",
+        )
+    places = layout(task.program)
+    observed = _observed(task.program)
+    native = encode(task.program, places, observed, pso=name == "pso", static_local=task.search.static_local)
+    covered: int | None = None
+    for bound, limits in _attempts(task):
+        found = search_states(native, name, bound, task.search, limits, task.examples, task.progress)
+        result = _result(task, places, observed, found)
+        if found.stopped_by:
+            break
+        covered = bound
+        if not found.statistics["overflows"] or (result.violations and task.search.stop_at_violation):
+            break
+    return _with_bound(result, covered, found)
+
+
+def _attempts(task: Task) -> Iterator[tuple[int, Limits]]:
+    if task.search.buffer is not None:
+        bounds: tuple[int, ...] = (task.search.buffer,)
+    else:
+        bounds = (0,) if task.model.name == "sc" else GROWING_BOUNDS
+    started = time.perf_counter()
+    for bound in bounds:
+        limits = task.limits
+        if limits.timeout_s is not None:
+            left = limits.timeout_s - (time.perf_counter() - started)
+            limits = replace(limits, timeout_s=max(left, 1e-3))
+        yield bound, limits
+
+
+def _with_bound(result: Result, covered: int | None, found: StateSearch) -> Result:
+    """`covered` is the largest bound whose states were all visited."""
+    result.statistics["buffer"] = found.bound
+    if found.stopped_by:
+        result.bound = f"store buffers of {covered} entries were covered" if covered else ""
+    elif found.statistics["overflows"]:
+        result.bound = f"store buffers of {found.bound} entries"
+    return result
+
+
+def _observed(program: Program) -> tuple[Observable, ...]:
+    """What the property shows, and then what else it asks for."""
+    wanted: dict[Observable, None] = dict.fromkeys(program.property.observed)
+    if program.property.condition is not None:
+        wanted.update(dict.fromkeys(observables(program.property.condition.formula)))
+    if program.property.filter is not None:
+        wanted.update(dict.fromkeys(observables(program.property.filter)))
+    return tuple(wanted)
+
+
+def _result(task: Task, places: Layout, observed: tuple[Observable, ...], found: StateSearch) -> Result:
+    prop = task.program.property
+    result = Result(
+        blocked=found.statistics["blocked"],
+        deadlocks=found.statistics["deadlocks"],
+        stopped_by=found.stopped_by or None,
+        statistics=dict(found.statistics),
+    )
+    is_kept = compile_formula(prop.filter or TRUE, observed, places)
+    is_satisfying = compile_formula(prop.condition.formula if prop.condition else TRUE, observed, places)
+    shown_masks = [mask(item.width) if isinstance(item, RegisterValue) else ALL_BITS for item in prop.observed]
+    for state, example in found.states:
+        if not is_kept(state):
+            continue
+        shown = tuple(value & bits for value, bits in zip(state, shown_masks))  # noqa: B905 — what is shown comes first
+        result.states[shown] = 1
+        if task.examples:
+            result.examples.states.setdefault(shown, trace_of(example))
+        if is_satisfying(state):
+            result.satisfying += 1
+        else:
+            result.violating += 1
+    for kind, place, address, example in found.violations:
+        if kind == "deadlock":
+            continue
+        violation = _violation(task.program, kind, place, address)
+        result.violations[violation] = None
+        if task.examples:
+            result.examples.violations[violation] = trace_of(example)
+    return result
+
+
+_MESSAGES = {
+    "memory": "access to {size} bytes at {address:#x}, which lie in no object",
+    "use after free": "access to memory at {address:#x} that may have been freed",
+    "double free": "this memory may have been freed already",
+    "join": "join of {address}, which is no thread",
+    "release": "free of {address:#x}, which was not allocated",
+    "allocation": "allocation of {address} bytes",
+}
+
+
+def _violation(program: Program, kind: str, place: Place, address: int) -> Violation:
+    if kind == "robustness":
+        return Violation(kind, "with all stores written, a state that the program does not have under sc")
+    _, block, pc = place
+    body = _function(program, block).body
+    instruction = body[pc] if pc < len(body) else None
+    if kind == "assertion":
+        message = getattr(instruction, "message", "assertion")
+    elif kind == "call":
+        message = f"call of {address:#x}, which is no function" if address else "calls are nested too deeply"
+    else:
+        message = _MESSAGES[kind].format(address=address, size=getattr(instruction, "size", 0))
+    return Violation(kind, message, _span(program, place))
+
+
+def _function(program: Program, block: int) -> Function:
+    """The code of threads comes first, then all functions."""
+    n_threads = len(program.threads)
+    if block < n_threads:
+        return program.function_by_name[program.threads[block].function]
+    return program.functions[block - n_threads]
+
+
+def _span(program: Program, place: Place) -> Span | None:
+    return _function(program, place[1]).span(place[2])
