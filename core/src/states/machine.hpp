@@ -148,7 +148,7 @@ class Machine : public Accesses {
     const Address address = evaluate(thread, i.address);
     const Location place = map_.locate(state.memory, address, i.size);
     if (place.content == nullptr) return Readiness::local;  // it fails
-    if ((i.touches & place.bit) == 0) throw UnforeseenAccess{};
+    if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
     if (i.operation == Operation::store_conditional)
       return thread.link_size == 0 ? Readiness::choice : Readiness::visible;
     if (i.operation == Operation::compare_exchange && i.is_weak) return Readiness::visible;
