@@ -219,7 +219,7 @@ def search_states(
         search.dynamic_local,
         search.reduction,
         search.symmetry,
-        search.stop_at_violation,
+        limits.stop_at_first,
         search.robust,
         search.compact,
         examples,

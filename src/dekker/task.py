@@ -37,7 +37,6 @@ class Search:
 
     buffer: int | None = None
     robust: bool = False
-    stop_at_violation: bool = False
     depth_first: bool = False
     compact: bool = False
     static_local: bool = True

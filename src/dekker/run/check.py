@@ -16,7 +16,7 @@ from dekker.result import Verdict, verdict
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
 from dekker.run.violations import violations_of
-from dekker.task import Limits, Progress, Task
+from dekker.task import Limits, Progress, Search, Task
 
 DEFAULT_UNROLL = 4
 
@@ -31,6 +31,7 @@ class CheckOptions:
     limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
     flags: tuple[str, ...] = ()
     cc: str | None = None
+    search: Search = Search()
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -47,7 +48,7 @@ def check_program(
     """A program that was read before, under one of several models."""
     started = time.perf_counter()
     program = prepare(program, model)
-    task = Task(program, model, options.limits, examples=True, progress=progress)
+    task = Task(program, model, options.limits, examples=True, progress=progress, search=options.search)
     engine, result = run_engine(options.engine, task)
     violations = tuple(violations_of(task, engine, result))
     return CheckReport(

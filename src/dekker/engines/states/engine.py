@@ -45,7 +45,7 @@ def run(task: Task) -> Result:
         if found.stopped_by:
             break
         covered = bound
-        if not found.statistics["overflows"] or (result.violations and task.search.stop_at_violation):
+        if not found.statistics["overflows"] or ((result.violations or result.deadlocks) and limits.stop_at_first):
             break
     return _with_bound(result, covered, found)
 
