@@ -186,6 +186,10 @@ ACTIONS = (
     "failure",
 )
 STATE_MODELS = ("sc", "tso", "pso")
+VIOLATIONS = (
+    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "deadlock"),
+    "robustness",
+)
 
 Action = tuple[str, int, int, int, int, int, int]
 """Kind (one of `ACTIONS`), thread, block, position, address, size, value. That of a commit is the position in the

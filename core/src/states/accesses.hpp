@@ -218,8 +218,15 @@ class Accesses {
       if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
       return true;
     }
+    if (log != nullptr) note_wrong_access(state.threads[at(t)], t, address, i);
     fail(state, t, place.was_freed ? ViolationKind::use_after_free : ViolationKind::memory, address);
     return false;
+  }
+
+  void note_wrong_access(const ThreadState& thread, std::int32_t t, Address address, const Instruction& i) {
+    const bool writes = i.operation == Operation::store;
+    const Value value = writes ? evaluate(thread, i.value) & low_bits(8u * i.size) : 0;
+    note({writes ? ActionKind::write : ActionKind::read, place(thread, t), address, i.size, value});
   }
 
   void load(State& state, std::int32_t t, const Instruction& i) {
@@ -248,11 +255,10 @@ class Accesses {
     return value;
   }
 
-  // The upper half of an address in memory is not to be read alone, nor any part of it out of step.
+  // No part of an address in memory is to be read alone.
   void watch_loaded(State& state, Address address, std::uint8_t size, Value value) {
     if (!renames() || (size == 8 && address % 8 == 0)) return;
     if (is_heap_address(value)) throw OpaqueAddress{};
-    if (address % 8 + size <= 4) return;
     for (Address word = address / 8 * 8; word < address + size; word += 8) {
       Value whole = 0;
       for (unsigned b = 0; b < 8; ++b) whole |= Value{read_byte(state, word + b)} << (8 * b);
@@ -264,15 +270,16 @@ class Accesses {
   }
 
   void watch_stored(Address address, std::uint8_t size, Value value) const {
-    if (renames() && is_heap_address(value) && size == 8 && address % 8 != 0) throw OpaqueAddress{};
+    if (renames() && is_heap_address(value) && (size != 8 || address % 8 != 0)) throw OpaqueAddress{};
   }
 
   void store(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.address);
     if (!is_accessible(state, t, address, i)) return;
-    const Value value = evaluate(thread, i.value) & low_bits(8u * i.size);
-    watch_stored(address, i.size, value);
+    const Value whole = evaluate(thread, i.value);
+    watch_stored(address, i.size, whole);
+    const Value value = whole & low_bits(8u * i.size);
     const Location where = map_.locate(state.memory, address, i.size);
     if (!where.is_private) share(state.memory, contents_, value);
     const bool straight = !has_buffers() || where.is_private ||
@@ -324,8 +331,8 @@ class Accesses {
   }
 
   void update_memory(State& state, std::int32_t t, const Instruction& i, Address address, Value value) {
-    value &= low_bits(8u * i.size);
     watch_stored(address, i.size, value);
+    value &= low_bits(8u * i.size);
     const Location where = map_.locate(state.memory, address, i.size);
     if (!where.is_private) share(state.memory, contents_, value);
     write(state, t, address, i.size, value);

@@ -1,7 +1,7 @@
 // Allocated objects: numbering by reachability, and who knows their addresses.
 //
 // A value in the range of allocated addresses is an address. Numbering objects anew changes the slot in all such values and
-// nothing else, so it is exact as long as the program does nothing with slots that depends on their numbers. `watch` sees all that
+// nothing else, so it is exact as long as the program does nothing with addresses that depends on where objects are. `watch` sees all that
 // it computes; where it cannot be sure, the search starts again with addresses that never change.
 #pragma once
 
@@ -18,20 +18,21 @@ namespace pointers {
 using rsmc::BinaryOperator;
 using rsmc::UnaryOperator;
 
-inline constexpr Value low_half = 0xFFFF'FFFF;
+// All objects are aligned so; what these bits are is no secret.
+inline constexpr Value known_bits = 63;
 
 inline bool stays(Value pointer, Value result) { return is_heap_address(result) && slot_of(pointer) == slot_of(result); }
 
-inline bool is_high_mask(Value mask) { return (mask | low_half) == ~Value{0}; }
+inline bool is_high_mask(Value mask) { return (mask | known_bits) == ~Value{0}; }
 
 // A pointer and a number that is none.
 inline bool is_harmless_with_number(BinaryOperator operation, Value pointer, Value number, bool pointer_is_left, Value result) {
   switch (operation) {
-    case BinaryOperator::add:
+    case BinaryOperator::add: return stays(pointer, result);
     case BinaryOperator::bit_or:
-    case BinaryOperator::bit_xor: return stays(pointer, result);
+    case BinaryOperator::bit_xor: return number <= known_bits;
     case BinaryOperator::sub: return pointer_is_left && stays(pointer, result);
-    case BinaryOperator::bit_and: return number <= low_half || is_high_mask(number);
+    case BinaryOperator::bit_and: return number <= known_bits || is_high_mask(number);
     case BinaryOperator::eq:
     case BinaryOperator::ne:
     case BinaryOperator::ult:
@@ -57,8 +58,6 @@ inline bool is_harmless_with_pointer(BinaryOperator operation, Value left, Value
 inline void watch(BinaryOperator operation, unsigned width, Value left, Value right, Value result) {
   const bool left_is = is_heap_address(left), right_is = is_heap_address(right);
   if (!left_is && !right_is && !is_heap_address(result)) return;
-  // The low half of an address does not depend on the slot.
-  if (width <= slot_bits) return;
   if (width < 64) throw OpaqueAddress{};
   bool harmless = false;
   if (left_is && right_is)
@@ -72,9 +71,8 @@ inline void watch(BinaryOperator operation, unsigned width, Value left, Value ri
 
 inline void watch(UnaryOperator operation, unsigned width, Value operand, Value result) {
   if (!is_heap_address(operand) && !is_heap_address(result)) return;
-  if (width <= slot_bits) return;
   const bool keeps = operation == UnaryOperator::zext || operation == UnaryOperator::sext;
-  if (!keeps || operand != result) throw OpaqueAddress{};
+  if (width < 64 || !keeps || operand != result) throw OpaqueAddress{};
 }
 
 }  // namespace pointers
@@ -85,11 +83,11 @@ class Renumbering {
   void apply(State& state, Contents& contents) {
     if (state.memory.heap.empty()) return;
     order_.clear();
-    new_slot_.assign(state.memory.heap.back().slot + std::size_t{1}, unknown);
+    new_slot_.assign(slot_of(state.memory.heap.back().start) + std::size_t{1}, unknown);
     for (const ThreadState& thread : state.threads) visit(thread);
     for (const std::uint32_t chunk : state.memory.chunks) visit(contents, chunk);
     for (std::size_t i = 0; i < order_.size(); ++i)
-      if (const HeapObject* object = find_object(state.memory, order_[i]); object != nullptr && object->is_live)
+      if (const HeapObject* object = find_object(state.memory, start_of_slot(order_[i])); object != nullptr && object->is_live)
         visit(contents, object->content);
     if (is_identity(state.memory)) return;
     for (ThreadState& thread : state.threads) rename(thread);
@@ -167,9 +165,9 @@ class Renumbering {
   void rename(Memory& memory, Contents& contents) {
     kept_.clear();
     for (std::uint32_t slot = 0; slot < order_.size(); ++slot) {
-      const HeapObject* object = find_object(memory, order_[slot]);
+      const HeapObject* object = find_object(memory, start_of_slot(order_[slot]));
       HeapObject copy = object != nullptr ? *object : HeapObject{};
-      copy.slot = slot;
+      copy.start = start_of_slot(slot);
       if (copy.is_live) rename(contents, copy.content);
       kept_.push_back(copy);
     }
@@ -184,7 +182,7 @@ class Renumbering {
 // Another thread may learn the address: so it may those of all that the object leads to.
 inline void share(Memory& memory, const Contents& contents, Value value) {
   if (!is_heap_address(value)) return;
-  HeapObject* object = find_object(memory, slot_of(value));
+  HeapObject* object = find_object(memory, value);
   if (object == nullptr || object->is_shared) return;
   object->is_shared = true;
   if (!object->is_live) return;

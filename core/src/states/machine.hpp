@@ -32,6 +32,9 @@ class Machine : public Accesses {
     return state;
   }
 
+  std::uint64_t n_failed_awaits = 0;
+  std::size_t log_at_await = 0;
+
   // Executes what nobody else can notice, until the thread has to be interleaved with others.
   void run(State& state, std::int32_t t) {
     for (int n = 0; n < most_local_steps; ++n) {
@@ -91,6 +94,8 @@ class Machine : public Accesses {
         break;
       case Operation::await:
         if (evaluate(thread, i->value) == 0) {
+          ++n_failed_awaits;
+          if (log != nullptr) log_at_await = log->size();
           thread.frames.back().pc = i->target;
           return;
         }
@@ -116,6 +121,7 @@ class Machine : public Accesses {
       case Operation::release: release(state, t, *i); return;
       case Operation::atomic_begin: thread.in_section = true; break;
       case Operation::atomic_end: thread.in_section = false; break;
+      case Operation::nothing: break;
       case Operation::choose:
       case Operation::store_conditional: break;  // several outcomes: steps.hpp
     }
@@ -132,7 +138,7 @@ class Machine : public Accesses {
 
   void end_leaving_object(State& state, std::int32_t t) {
     ThreadState& thread = state.threads[at(t)];
-    HeapObject* object = find_object(state.memory, slot_of(thread.owned.back().address));
+    HeapObject* object = find_object(state.memory, thread.owned.back().address);
     thread.owned.pop_back();
     if (object != nullptr && object->is_live) end_object(state, t, *object);
   }
@@ -192,9 +198,9 @@ class Machine : public Accesses {
 
   Readiness release_readiness(State& state, ThreadState& thread, const Instruction& i) {
     const Address address = evaluate(thread, i.value);
-    if (address == 0 || !is_heap_address(address)) return Readiness::local;
-    const HeapObject* object = find_object(state.memory, slot_of(address));
-    const bool is_object = object != nullptr && address == start_of_slot(object->slot) && !object->is_stack;
+    if (address == 0) return Readiness::local;
+    const HeapObject* object = find_object(state.memory, address);
+    const bool is_object = object != nullptr && address == object->start && !object->is_stack;
     if (!is_object || (object->is_live && (object->is_local || !object->is_shared))) return Readiness::local;
     return Readiness::visible;
   }
@@ -289,14 +295,14 @@ class Machine : public Accesses {
     while (!thread.owned.empty() && thread.owned.back().depth >= depth) {
       const Address address = thread.owned.back().address;
       thread.owned.pop_back();
-      HeapObject* object = find_object(state.memory, slot_of(address));
+      HeapObject* object = find_object(state.memory, address);
       if (object == nullptr || !object->is_live) continue;
       if (!end_object(state, t, *object)) return;
     }
   }
 
   bool end_object(State& state, std::int32_t t, HeapObject& object) {
-    const Address start = start_of_slot(object.slot);
+    const Address start = object.start;
     object.is_live = false;
     object.content = 0;
     for (std::size_t u = 0; u < state.threads.size(); ++u) {
@@ -369,36 +375,41 @@ class Machine : public Accesses {
   void allocate(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Value size = evaluate(thread, i.value);
-    const std::uint32_t slot = free_slot(state.memory, t, thread);
-    if (size > largest_object || slot >= most_slots) {
+    if (size > largest_object || !has_room(state.memory, thread, size)) {
       fail(state, t, ViolationKind::allocation, size);
       return;
     }
+    const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
-    const HeapObject object{slot, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
+    const HeapObject object{start, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
                             i.is_stack, i.is_local};
-    const auto position = std::ranges::lower_bound(state.memory.heap, slot, {}, &HeapObject::slot);
+    const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
-    const Address start = start_of_slot(slot);
     if (i.is_stack) thread.owned.push_back({static_cast<std::uint32_t>(thread.frames.size()), start});
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;
   }
 
-  // Where addresses are not changed later, they must not depend on what other threads do.
-  std::uint32_t free_slot(const Memory& memory, std::int32_t t, ThreadState& thread) {
-    if (renames()) return memory.heap.empty() ? 0 : memory.heap.back().slot + 1;
-    const auto number = static_cast<std::uint32_t>(slots_.size());
-    return slots_.try_emplace({t, thread.n_allocated++}, number).first->second;
+  bool has_room(const Memory& memory, const ThreadState& thread, Value size) const {
+    if (renames()) return memory.heap.empty() || slot_of(memory.heap.back().start) + 1 < most_slots;
+    return thread.allocated + size + 2 * fixed_gap <= fixed_per_thread;
+  }
+  using Accesses::has_room;
+
+  Address free_address(const Memory& memory, std::int32_t t, ThreadState& thread, Value size) const {
+    if (renames()) return start_of_slot(memory.heap.empty() ? 0 : slot_of(memory.heap.back().start) + 1);
+    const Address start = fixed_start + static_cast<Address>(t) * fixed_per_thread + thread.allocated + fixed_gap;
+    thread.allocated += static_cast<std::uint32_t>((size / fixed_gap + 2) * fixed_gap);
+    return start;
   }
 
   void release(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.value);
     if (address != 0) {
-      HeapObject* object = is_heap_address(address) ? find_object(state.memory, slot_of(address)) : nullptr;
-      if (object == nullptr || address != start_of_slot(object->slot) || object->is_stack) {
+      HeapObject* object = find_object(state.memory, address);
+      if (object == nullptr || address != object->start || object->is_stack) {
         fail(state, t, ViolationKind::release, address);
         return;
       }
@@ -414,7 +425,6 @@ class Machine : public Accesses {
 
   static constexpr std::size_t most_threads = 64;
   std::map<std::pair<std::int32_t, std::uint32_t>, std::int32_t> spawned_;
-  std::map<std::pair<std::int32_t, std::uint32_t>, std::uint32_t> slots_;
 };
 
 }  // namespace dekker::states

@@ -7,21 +7,28 @@
 
 namespace dekker::states {
 
-// Allocated objects have slots of 4 GB. The low half of an address does not depend on the slot, so that objects can be
-// numbered anew; see heap.hpp.
+// Where objects are numbered anew (heap.hpp), allocated ones have slots of 4 GB each.
 inline constexpr Address heap_start = 0x5A3C'0000'0000;
 inline constexpr unsigned slot_bits = 32;
 inline constexpr Address most_slots = 4096;
 inline constexpr Address offset_in_slot = 4096;
 inline constexpr Address largest_object = Address{1} << 28;
 
+// Elsewhere every thread has addresses of its own, so that they are the same in every run; none is used twice.
+inline constexpr Address fixed_start = Address{1} << 40;
+inline constexpr Address fixed_per_thread = Address{1} << 32;
+inline constexpr Address fixed_gap = 64;
+
 inline bool is_heap_address(Address address) { return address - heap_start < (most_slots << slot_bits); }
 inline std::uint32_t slot_of(Address address) { return static_cast<std::uint32_t>((address - heap_start) >> slot_bits); }
 inline Address start_of_slot(std::uint32_t slot) { return heap_start + (Address{slot} << slot_bits) + offset_in_slot; }
 
-inline HeapObject* find_object(Memory& memory, std::uint32_t slot) {
-  const auto found = std::ranges::lower_bound(memory.heap, slot, {}, &HeapObject::slot);
-  return found != memory.heap.end() && found->slot == slot ? &*found : nullptr;
+// The object that the address points into, or to its end.
+inline HeapObject* find_object(Memory& memory, Address address) {
+  auto found = std::ranges::upper_bound(memory.heap, address, {}, &HeapObject::start);
+  if (found == memory.heap.begin()) return nullptr;
+  --found;
+  return address - found->start <= found->size ? &*found : nullptr;
 }
 
 struct GlobalObject {
@@ -128,7 +135,7 @@ class MemoryMap {
   }
 
   Location locate(Memory& memory, Address address, Address size) const {
-    if (is_heap_address(address)) return locate_in_heap(memory, address, size);
+    if (address >= fixed_start) return locate_in_heap(memory, address, size);
     const GlobalObject* object = global(address);
     if (object == nullptr || size > object->size - (address - object->start)) return {};
     return {&memory.chunks[object->chunk], object->offset + static_cast<std::uint32_t>(address - object->start), object->bit};
@@ -136,9 +143,9 @@ class MemoryMap {
 
  private:
   static Location locate_in_heap(Memory& memory, Address address, Address size) {
-    HeapObject* object = find_object(memory, slot_of(address));
+    HeapObject* object = find_object(memory, address);
     if (object == nullptr) return {};
-    const Address offset = address - start_of_slot(object->slot);
+    const Address offset = address - object->start;
     if (offset >= object->size || size > object->size - offset) return {};
     Location found;
     found.was_freed = !object->is_live;

@@ -365,12 +365,34 @@ class Searcher {
         State copy = end;
         is_done = is_end(copy);
         machine_.log = &part;
-        if (is_done) result.insert(result.end(), commits.begin(), commits.end());
+        if (!is_done) return;
+        result.insert(result.end(), commits.begin(), commits.end());
+        if (violation && violation->kind == ViolationKind::deadlock) append_rounds(copy, part, result);
       });
     }
     machine_.log = nullptr;
     machine_.violations().clear();
     return result;
+  }
+
+  // Each thread that waits goes round once more, and finds that there is nothing new.
+  void append_rounds(State& end, Schedule& part, Schedule& result) {
+    for (std::int32_t t = 0; at(t) < end.threads.size(); ++t) {
+      State alone = end;
+      int n_rounds = 0;
+      while (n_rounds < 2 && machine_.readiness(alone, t) != Readiness::nothing) {
+        const std::uint64_t before = machine_.n_failed_awaits;
+        State after;
+        part.clear();
+        solo_.each(alone, t, [&](State& next) {
+          machine_.contents().settle(next.memory);
+          after = next;
+        });
+        if (machine_.n_failed_awaits != before && ++n_rounds == 2) part.resize(machine_.log_at_await);
+        result.insert(result.end(), part.begin(), part.end());
+        alone = after;
+      }
+    }
   }
 
   // One step to a state whose canonical form has this hash.

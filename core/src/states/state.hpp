@@ -50,7 +50,7 @@ struct ThreadState {
   bool opens_group = false;  // PSO: the next store begins a new group
   std::uint8_t link_size = 0;  // 0: no load-linked is open
   std::uint32_t n_spawned = 0;
-  std::uint32_t n_allocated = 0;
+  std::uint32_t allocated = 0;  // bytes, where addresses do not change
   Address link = 0;
   Value result = 0;
   std::vector<Frame> frames;
@@ -63,7 +63,7 @@ struct ThreadState {
 
 // An allocated object. Once it is freed it has no content.
 struct HeapObject {
-  std::uint32_t slot;
+  Address start;
   std::uint32_t content;  // a chunk
   std::uint32_t size;
   bool is_live;
@@ -74,7 +74,7 @@ struct HeapObject {
 
 struct Memory {
   std::vector<std::uint32_t> chunks;  // of global objects
-  std::vector<HeapObject> heap;       // sorted by slot
+  std::vector<HeapObject> heap;       // sorted by start
 };
 
 struct State {
@@ -117,7 +117,8 @@ inline void encode(const ThreadState& thread, Words& out) {
           static_cast<std::uint32_t>(thread.link_size) << 16 | (thread.result != 0 ? 1u << 24 : 0u));
   out.put(static_cast<std::uint32_t>(thread.frames.size()) | static_cast<std::uint32_t>(thread.registers.size()) << 16);
   out.put(static_cast<std::uint32_t>(thread.buffer.size()) | static_cast<std::uint32_t>(thread.owned.size()) << 16);
-  out.put(thread.n_spawned | thread.n_allocated << 16);
+  out.put(thread.n_spawned);
+  out.put(thread.allocated);
   if (thread.link_size != 0) out.put_long(thread.link);
   if (thread.result != 0) out.put_long(thread.result);
   for (const Frame& frame : thread.frames) {
@@ -147,13 +148,12 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
   thread.link_size = static_cast<std::uint8_t>(head >> 16);
   const std::uint32_t sizes = in.get();
   const std::uint32_t more_sizes = in.get();
-  const std::uint32_t counts = in.get();
   thread.frames.resize(sizes & 0xFFFF);
   thread.registers.resize(sizes >> 16);
   thread.buffer.resize(more_sizes & 0xFFFF);
   thread.owned.resize(more_sizes >> 16);
-  thread.n_spawned = counts & 0xFFFF;
-  thread.n_allocated = counts >> 16;
+  thread.n_spawned = in.get();
+  thread.allocated = in.get();
   thread.link = thread.link_size != 0 ? in.get_long() : 0;
   thread.result = (head >> 24 & 1) != 0 ? in.get_long() : 0;
   for (Frame& frame : thread.frames) {
@@ -181,7 +181,7 @@ inline void encode(const Memory& memory, Words& out) {
   out.clear();
   for (const std::uint32_t chunk : memory.chunks) out.put(chunk);
   for (const HeapObject& object : memory.heap) {
-    out.put(object.slot);
+    out.put_long(object.start);
     out.put(object.content);
     out.put(object.size);
     out.put((object.is_live ? 1u : 0u) | (object.is_shared ? 2u : 0u) | (object.is_stack ? 4u : 0u) |
@@ -191,10 +191,10 @@ inline void encode(const Memory& memory, Words& out) {
 
 inline void decode(std::span<const std::uint32_t> words, std::size_t n_chunks, Memory& memory) {
   memory.chunks.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(n_chunks));
-  memory.heap.resize((words.size() - n_chunks) / 4);
+  memory.heap.resize((words.size() - n_chunks) / 5);
   WordReader in(words.subspan(n_chunks));
   for (HeapObject& object : memory.heap) {
-    object.slot = in.get();
+    object.start = in.get_long();
     object.content = in.get();
     object.size = in.get();
     const std::uint32_t flags = in.get();

@@ -147,12 +147,10 @@ class Steps {
 
   template <class Execute>
   void release(State& from, std::int32_t t, Address address, const Execute& execute) {
-    const HeapObject* object = find_object(from.memory, slot_of(address));
+    const HeapObject* object = find_object(from.memory, address);
     ByteRange range{address, 0};
-    if (object != nullptr) range = {start_of_slot(object->slot), object->size};
-    const std::vector<Entry>& buffer = from.threads[at(t)].buffer;
-    for (std::uint32_t k = 0; k < buffer.size(); ++k)
-      if (buffer[k].overlaps(range.start, range.size)) must_.push_back({t, k});
+    if (object != nullptr) range = {object->start, object->size};
+    require_all(from, t);
     after_commits(from, t, range, false, execute);
   }
 

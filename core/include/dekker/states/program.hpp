@@ -48,6 +48,7 @@ enum class Operation : std::uint8_t {
   release,
   atomic_begin,
   atomic_end,
+  nothing,
 };
 
 // What a fence does to the stores in the buffer of its thread.

@@ -32,6 +32,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Print,
     Return,
     Rmw,
     Spawn,
@@ -45,7 +46,7 @@ from dekker.ir.property import Observable, RegisterValue
 NONE = -1
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),
-    *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd),
+    *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print),
 )
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
@@ -274,6 +275,7 @@ _FIELDS: dict[type[Instruction], Callable[[_Encoder, Any], Fields]] = {
     Free: lambda e, step: {"value": e.expression(step.address)},
     AtomicBegin: lambda e, step: {},
     AtomicEnd: lambda e, step: {},
+    Print: lambda e, step: {},
 }
 
 

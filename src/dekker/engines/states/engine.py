@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.states.encoding import encode
-from dekker.engines.states.schedule import trace_of
+from dekker.engines.states.schedule import function_of, run_schedule, trace_of
 from dekker.errors import UnsupportedError
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.layout import Layout, layout
-from dekker.ir.program import Function, Program
+from dekker.ir.program import Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import is_built_in
-from dekker.native import Place, StateSearch, search_states
+from dekker.native import Action, Place, StateSearch, search_states
 from dekker.result import Result, Violation
 from dekker.source import Span
 from dekker.task import Limits, Task
@@ -100,20 +100,34 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], found:
             continue
         shown = tuple(value & bits for value, bits in zip(state, shown_masks))  # noqa: B905 — what is shown comes first
         result.states[shown] = 1
-        if task.examples:
-            result.examples.states.setdefault(shown, trace_of(example))
+        trace = trace_of(task.program, example) if task.examples else None
+        if trace is not None:
+            result.examples.states.setdefault(shown, trace)
         if is_satisfying(state):
             result.satisfying += 1
         else:
             result.violating += 1
     for kind, place, address, example in found.violations:
+        trace = trace_of(task.program, example) if task.examples else None
         if kind == "deadlock":
+            result.examples.deadlock = trace
             continue
-        violation = _violation(task.program, kind, place, address)
+        violation = _violation(task.program, kind, _culprit(task.program, kind, place, address, example), address)
         result.violations[violation] = None
-        if task.examples:
-            result.examples.violations[violation] = trace_of(example)
+        if trace is not None:
+            result.examples.violations[violation] = trace
     return result
+
+
+def _culprit(program: Program, kind: str, place: Place, address: int, schedule: list[Action]) -> Place:
+    """If memory is released while a store to it is on its way, the place of that store."""
+    body = function_of(program, place[1]).body if place[0] >= 0 else ()
+    if kind != "use after free" or (place[2] < len(body) and hasattr(body[place[2]], "size")):
+        return place
+    run = run_schedule(program, schedule)
+    start = run.object_at(run.moved(address))
+    store = run.pending_in(start) if start is not None else None
+    return place if store is None else (store.thread, store.block, store.pc)
 
 
 _MESSAGES = {
@@ -130,7 +144,7 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
     if kind == "robustness":
         return Violation(kind, "with all stores written, a state that the program does not have under sc")
     _, block, pc = place
-    body = _function(program, block).body
+    body = function_of(program, block).body
     instruction = body[pc] if pc < len(body) else None
     if kind == "assertion":
         message = getattr(instruction, "message", "assertion")
@@ -141,13 +155,5 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
     return Violation(kind, message, _span(program, place))
 
 
-def _function(program: Program, block: int) -> Function:
-    """The code of threads comes first, then all functions."""
-    n_threads = len(program.threads)
-    if block < n_threads:
-        return program.function_by_name[program.threads[block].function]
-    return program.functions[block - n_threads]
-
-
 def _span(program: Program, place: Place) -> Span | None:
-    return _function(program, place[1]).span(place[2])
+    return function_of(program, place[1]).span(place[2])
