@@ -107,7 +107,10 @@ class Accesses {
       }
       write(state, e.thread, entry.address, entry.size, entry.value);
     }
-    for (const EntryPlace& e : sequence) state.threads[at(e.thread)].buffer[e.index].size = 0;
+    for (const EntryPlace& e : sequence) {
+      state.threads[at(e.thread)].buffer[e.index].size = 0;
+      state.threads[at(e.thread)].number = unnumbered;
+    }
     for (ThreadState& thread : state.threads) {
       if (std::erase_if(thread.buffer, [](const Entry& entry) { return entry.size == 0; }) != 0) normalise(thread);
     }
@@ -343,11 +346,14 @@ class Accesses {
   void write(State& state, std::int32_t t, Address address, std::uint8_t size, Value value) {
     const Location place = map_.locate(state.memory, address, size);
     if (place.content == nullptr) return;
+    state.memory.number = unnumbered;
     std::memcpy(contents_.edit(*place.content) + place.offset, &value, size);
     for (std::size_t u = 0; u < state.threads.size(); ++u) {
       ThreadState& other = state.threads[u];
       const bool breaks = u != at(t) && other.link_size != 0 && address < other.link + other.link_size && other.link < address + size;
-      if (breaks) other.link_size = 0;
+      if (!breaks) continue;
+      other.link_size = 0;
+      other.number = unnumbered;
     }
   }
 

@@ -91,6 +91,7 @@ class Renumbering {
         visit(contents, object->content);
     if (is_identity(state.memory)) return;
     for (ThreadState& thread : state.threads) rename(thread);
+    state.memory.number = unnumbered;
     for (std::uint32_t& chunk : state.memory.chunks) rename(contents, chunk);
     rename(state.memory, contents);
   }
@@ -142,6 +143,7 @@ class Renumbering {
   }
 
   void rename(ThreadState& thread) const {
+    thread.number = unnumbered;
     for (Value& value : thread.registers) value = renamed(value);
     for (Entry& entry : thread.buffer) {
       entry.address = renamed(entry.address);
@@ -185,6 +187,7 @@ inline void share(Memory& memory, const Contents& contents, Value value) {
   HeapObject* object = find_object(memory, value);
   if (object == nullptr || object->is_shared) return;
   object->is_shared = true;
+  memory.number = unnumbered;
   if (!object->is_live) return;
   const std::size_t n_bytes = 4 * contents.n_words(object->content);
   for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {

@@ -37,6 +37,7 @@ class Machine : public Accesses {
 
   // Executes what nobody else can notice, until the thread has to be interleaved with others.
   void run(State& state, std::int32_t t) {
+    state.threads[at(t)].number = unnumbered;
     for (int n = 0; n < most_local_steps; ++n) {
       if (readiness(state, t) != Readiness::local) break;
       execute(state, t);
@@ -303,6 +304,7 @@ class Machine : public Accesses {
 
   bool end_object(State& state, std::int32_t t, HeapObject& object) {
     const Address start = object.start;
+    state.memory.number = unnumbered;
     object.is_live = false;
     object.content = 0;
     for (std::size_t u = 0; u < state.threads.size(); ++u) {
@@ -385,6 +387,7 @@ class Machine : public Accesses {
                             i.is_stack, i.is_local};
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
+    state.memory.number = unnumbered;
     if (i.is_stack) thread.owned.push_back({static_cast<std::uint32_t>(thread.frames.size()), start});
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;

@@ -188,15 +188,20 @@ class Searcher {
   // `ids_` becomes the numbers of the canonical form of the state.
   void number_components(State& state) {
     if (machine_.renames()) renumbering_.apply(state, machine_.contents());
-    machine_.contents().settle(state.memory);
+    if (state.memory.number == unnumbered) machine_.contents().settle(state.memory);
     ids_.resize(1 + state.threads.size());
-    encode(state.memory, words_);
-    ids_[0] = memories_.intern(words_.words());
-    for (std::size_t t = 0; t < state.threads.size(); ++t) {
-      encode(state.threads[t], words_);
-      ids_[1 + t] = threads_.intern(words_.words());
-    }
+    ids_[0] = number_of(state.memory, memories_);
+    for (std::size_t t = 0; t < state.threads.size(); ++t) ids_[1 + t] = number_of(state.threads[t], threads_);
     if (options_.symmetry && !spawns_) sort_equal_threads();
+  }
+
+  template <class Component>
+  std::uint32_t number_of(Component& component, Sequences& known) {
+    if (component.number == unnumbered) {
+      encode(component, words_);
+      component.number = known.intern(words_.words());
+    }
+    return component.number;
   }
 
   void sort_equal_threads() {
@@ -213,9 +218,17 @@ class Searcher {
   }
 
   void decode_state(std::span<const std::uint32_t> ids) {
-    decode(memories_[ids[0]], machine_.map().n_chunks(), current_.memory);
+    if (current_.memory.number != ids[0]) {
+      decode(memories_[ids[0]], machine_.map().n_chunks(), current_.memory);
+      current_.memory.number = ids[0];
+    }
     current_.threads.resize(ids.size() - 1);
-    for (std::size_t t = 0; t + 1 < ids.size(); ++t) decode(threads_[ids[1 + t]], current_.threads[t]);
+    for (std::size_t t = 0; t + 1 < ids.size(); ++t) {
+      ThreadState& thread = current_.threads[t];
+      if (thread.number == ids[1 + t]) continue;
+      decode(threads_[ids[1 + t]], thread);
+      thread.number = ids[1 + t];
+    }
   }
 
   // ---- Ends of runs ---------------------------------------------------------------------------------------------------
@@ -277,15 +290,13 @@ class Searcher {
   // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write?
   bool waits_for_ever(const State& state, std::int32_t t) {
     State alone = state;
-    encode(alone.memory, words_);
-    const std::uint32_t memory = memories_.intern(words_.words());
+    const std::uint32_t memory = number_of(alone.memory, memories_);
     std::set<std::uint32_t> seen;
     for (int n = 0; n < most_rounds; ++n) {
       const Readiness readiness = machine_.readiness(alone, t);
       if (readiness == Readiness::nothing) return alone.threads[at(t)].status == ThreadStatus::running;
       if (readiness == Readiness::choice) return false;
-      encode(alone.threads[at(t)], words_);
-      if (!seen.insert(threads_.intern(words_.words())).second) return true;
+      if (!seen.insert(number_of(alone.threads[at(t)], threads_)).second) return true;
       int n_next = 0;
       State after;
       solo_.each(alone, t, [&](State& next) {
@@ -293,8 +304,7 @@ class Searcher {
         machine_.contents().settle(next.memory);
         after = next;
       });
-      encode(after.memory, words_);
-      const bool writes = memories_.intern(words_.words()) != memory || !after.threads[at(t)].buffer.empty();
+      const bool writes = number_of(after.memory, memories_) != memory || !after.threads[at(t)].buffer.empty();
       machine_.violations().clear();
       if (n_next != 1 || writes) return false;
       alone = after;
@@ -452,7 +462,7 @@ class Searcher {
   std::vector<std::uint32_t> stack_;
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint32_t> group_;
-  State current_;
+  State current_;  // what steps start from; its components are numbered
   std::uint64_t n_expanded_ = 0;
   std::uint64_t n_successors_ = 0;
   bool has_violation_ = false;

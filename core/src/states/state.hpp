@@ -42,6 +42,9 @@ struct Owned {
   Address address;
 };
 
+// Of a component that has changed.
+inline constexpr std::uint32_t unnumbered = ~std::uint32_t{0};
+
 enum class ThreadStatus : std::uint8_t { unborn, running, finished, blocked, failed };
 
 struct ThreadState {
@@ -57,8 +60,9 @@ struct ThreadState {
   std::vector<Value> registers;
   std::vector<Entry> buffer;
   std::vector<Owned> owned;
+  std::uint32_t number = unnumbered;
 
-  Value& in(std::int32_t number) { return registers[frames.back().base + at(number)]; }
+  Value& in(std::int32_t name) { return registers[frames.back().base + at(name)]; }
 };
 
 // An allocated object. Once it is freed it has no content.
@@ -75,6 +79,7 @@ struct HeapObject {
 struct Memory {
   std::vector<std::uint32_t> chunks;  // of global objects
   std::vector<HeapObject> heap;       // sorted by start
+  std::uint32_t number = unnumbered;
 };
 
 struct State {
@@ -85,16 +90,21 @@ struct State {
 // Writes numbers as words, and reads them back.
 class Words {
  public:
-  void clear() { words_.clear(); }
-  void put(std::uint32_t word) { words_.push_back(word); }
+  // Room for so many words.
+  void begin(std::size_t most) {
+    if (words_.size() < most) words_.resize(most);
+    size_ = 0;
+  }
+  void put(std::uint32_t word) { words_[size_++] = word; }
   void put_long(std::uint64_t value) {
     put(static_cast<std::uint32_t>(value));
     put(static_cast<std::uint32_t>(value >> 32));
   }
-  std::span<const std::uint32_t> words() const { return words_; }
+  std::span<const std::uint32_t> words() const { return {words_.data(), size_}; }
 
  private:
   std::vector<std::uint32_t> words_;
+  std::size_t size_ = 0;
 };
 
 class WordReader {
@@ -111,7 +121,7 @@ class WordReader {
 };
 
 inline void encode(const ThreadState& thread, Words& out) {
-  out.clear();
+  out.begin(16 + 4 * thread.frames.size() + 2 * thread.registers.size() + 5 * thread.buffer.size() + 3 * thread.owned.size());
   out.put(static_cast<std::uint32_t>(thread.status) | (thread.in_section ? 1u << 8 : 0u) |
           (thread.opens_group ? 1u << 9 : 0u) |
           static_cast<std::uint32_t>(thread.link_size) << 16 | (thread.result != 0 ? 1u << 24 : 0u));
@@ -178,7 +188,7 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
 }
 
 inline void encode(const Memory& memory, Words& out) {
-  out.clear();
+  out.begin(memory.chunks.size() + 5 * memory.heap.size());
   for (const std::uint32_t chunk : memory.chunks) out.put(chunk);
   for (const HeapObject& object : memory.heap) {
     out.put_long(object.start);

@@ -38,8 +38,16 @@ class Steps {
   State& copy(const State& from) {
     machine_.contents().forget_drafts();
     if (machine_.log != nullptr) machine_.log->clear();
-    next_ = from;
+    next_.threads.resize(from.threads.size());
+    for (std::size_t t = 0; t < from.threads.size(); ++t) copy_component(from.threads[t], next_.threads[t]);
+    copy_component(from.memory, next_.memory);
     return next_;
+  }
+
+  // Components with the same number are equal.
+  template <class Component>
+  static void copy_component(const Component& from, Component& to) {
+    if (from.number == unnumbered || from.number != to.number) to = from;
   }
 
   template <class Finish>
