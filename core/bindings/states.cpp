@@ -105,7 +105,7 @@ Program read_program(const ProgramArgument& argument) {
   return program;
 }
 
-constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "capacity"};
+constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores"};
 constexpr std::array violation_names{"assertion", "memory", "use after free", "double free", "call",
                                      "join",      "release", "allocation",     "deadlock",    "robustness"};
 

@@ -4,6 +4,16 @@
 
 namespace dekker::states {
 
+namespace {
+
+Outcome given_up(Stop reason) {
+  Outcome outcome;
+  outcome.stop = reason;
+  return outcome;
+}
+
+}  // namespace
+
 // Starts again with weaker assumptions if the program does what they rule out.
 Outcome search(const Program& program, const Options& options, const Progress& progress) {
   Assumptions assumptions;
@@ -15,13 +25,9 @@ Outcome search(const Program& program, const Options& options, const Progress& p
     } catch (const UnforeseenAccess&) {
       assumptions.footprints = false;
     } catch (const TooManyStores&) {
-      Outcome too_large;
-      too_large.stop = Stop::capacity;
-      return too_large;
+      return given_up(Stop::stores);
     } catch (const TooManyThreads&) {
-      Outcome too_large;
-      too_large.stop = Stop::capacity;
-      return too_large;
+      return given_up(Stop::threads);
     }
   }
 }

@@ -29,6 +29,18 @@ class Violation:
     span: Span | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleStep:
+    """What a thread does at one moment of a run, what is then in the store buffers (by thread, oldest first), and what
+    it overtakes there."""
+
+    thread: int
+    span: Span | None
+    text: str
+    buffers: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    overtaken: str = ""
+
+
 @dataclass
 class Examples:
     """One execution for each final state, and for each runtime violation and flag, and for a deadlock, as far as the
@@ -38,6 +50,8 @@ class Examples:
     violations: dict[Violation, Trace] = field(default_factory=dict)
     flags: dict[str, Trace] = field(default_factory=dict)
     deadlock: Trace | None = None
+    schedule: tuple[ScheduleStep, ...] = ()
+    """Of the first violation, moment by moment, from engines that know the order."""
 
 
 @dataclass
@@ -48,8 +62,8 @@ class Result:
     blocked ones in which all threads that did not end wait for ever: what they read in their last round is the last
     word on each location. `cut` ones go on beyond the bound, at the loops `cut_at`. `flags` are
     those of complete executions and of those in which threads wait. `bound` says what the result is limited to besides,
-    and is empty if it is not. `examples` is empty unless the task asks for them;
-    `statistics` is the work that the engine counted, under its own names."""
+    and is empty if it is not; `choice` why this engine was chosen, if it was. `examples` is empty unless the
+    task asks for them; `statistics` is the work that the engine counted, under its own names."""
 
     satisfying: int = 0
     violating: int = 0
@@ -64,6 +78,7 @@ class Result:
     candidates: int = 0
     stopped_by: str | None = None
     bound: str = ""
+    choice: str = ""
     examples: Examples = field(default_factory=Examples)
     statistics: dict[str, int] = field(default_factory=dict)
 

@@ -1,13 +1,13 @@
 """Store buffers of limited size with a flusher for each of them, byte by byte: the judge of the states engine.
 
-A state is the stacks of calls, the store buffers, and a memory of bytes. A step is one instruction of one thread, or one
-store that leaves its buffer. Nothing is delayed, merged or left out, and nothing is shared with the engine.
+A state is the stacks of calls, the store buffers, and a memory of bytes. A step is one instruction of one thread, or
+one store that leaves its buffer. Nothing is delayed, merged or left out, and nothing is shared with the engine.
 
 - Under TSO the oldest store leaves. Under PSO any, unless an older one overlaps it or a fence that keeps writes before
   writes stands between.
 - A store waits while its buffer is full.
-- A load takes each byte from the newest store to it in the own buffer, else from memory. It waits while there are stores
-  in front of a fence that keeps writes before reads.
+- A load takes each byte from the newest store to it in the own buffer, else from memory. It waits while there are
+  stores in front of a fence that keeps writes before reads.
 - Updates and what is conditional act on memory and wait until the own buffer is empty, as in `store_buffers`.
 """
 
@@ -120,7 +120,9 @@ class _Machine:
                 ThreadState(
                     (
                         Frame(
-                            item.function, 0, frozenset((name, evaluate(v, {}, self.layout)) for name, v in item.registers)
+                            item.function,
+                            0,
+                            frozenset((name, evaluate(v, {}, self.layout)) for name, v in item.registers),
                         ),
                     )
                 )
@@ -216,12 +218,18 @@ class _Machine:
                 mark = Entry(before=FENCES[kind].orders)
                 yield following._replace(buffer=(*thread.buffer, mark)) if thread.buffer else following
             case Call(dst, callee, arguments):
-                [name] = [f for f in self.program.function_by_name if self.layout.starts[f] == self.value(callee, thread)]
+                [name] = [
+                    f for f in self.program.function_by_name if self.layout.starts[f] == self.value(callee, thread)
+                ]
                 names = self.program.function_by_name[name].parameters
                 given = frozenset(zip(names, (self.value(a, thread) for a in arguments), strict=True))
                 yield following._replace(frames=(*following.frames, Frame(name, 0, given, dst)))
             case Return(value):
-                yield self.ended(thread) if len(thread.frames) == 1 else left(thread, self.value(value, thread) if value else 0)
+                yield (
+                    self.ended(thread)
+                    if len(thread.frames) == 1
+                    else left(thread, self.value(value, thread) if value else 0)
+                )
             case Exit():
                 yield self.ended(thread._replace(frames=thread.frames[:1]))
             case _:

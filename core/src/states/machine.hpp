@@ -171,7 +171,9 @@ class Machine : public Accesses {
     return is_unnoticed(state, t, place, address, i.size, !is_read) ? Readiness::local : Readiness::visible;
   }
 
-  static Readiness flush_readiness(const State& state, std::int32_t t, bool flushes) {
+  // Where robustness is asked for, threads rest at fences under all models, so that states can be compared.
+  Readiness flush_readiness(const State& state, std::int32_t t, bool flushes) const {
+    if (flushes && options_.robust) return Readiness::visible;
     return flushes && !state.threads[at(t)].buffer.empty() ? Readiness::visible : Readiness::local;
   }
 
@@ -194,7 +196,7 @@ class Machine : public Accesses {
     if (!is_thread(state, handle)) return Readiness::local;
     const ThreadState& other = state.threads[handle - 1];
     if (other.status != ThreadStatus::finished) return Readiness::nothing;
-    return other.buffer.empty() && thread.buffer.empty() ? Readiness::local : Readiness::visible;
+    return other.buffer.empty() && thread.buffer.empty() && !options_.robust ? Readiness::local : Readiness::visible;
   }
 
   Readiness release_readiness(State& state, ThreadState& thread, const Instruction& i) {

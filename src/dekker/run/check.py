@@ -13,12 +13,13 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport
 from dekker.result import Verdict, verdict
-from dekker.run.engines import run_engine
+from dekker.run.engines import AUTO, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.violations import violations_of
 from dekker.task import Limits, Progress, Search, Task
 
 DEFAULT_UNROLL = 4
+DEFAULT_SEARCH = Search()
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class CheckOptions:
     limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
     flags: tuple[str, ...] = ()
     cc: str | None = None
-    search: Search = Search()
+    search: Search = DEFAULT_SEARCH
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -49,7 +50,7 @@ def check_program(
     started = time.perf_counter()
     program = prepare(program, model)
     task = Task(program, model, options.limits, examples=True, progress=progress, search=options.search)
-    engine, result = run_engine(options.engine, task)
+    engine, result = run_engine(options.engine or AUTO, task)
     violations = tuple(violations_of(task, engine, result))
     return CheckReport(
         (),

@@ -1,19 +1,22 @@
-"""The engines by name, and `all`: every engine that applies, which must agree."""
+"""The engines by name; `all`: every engine that applies, which must agree; `auto`: the one that fits the program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
-from dekker.errors import DekkerError, UnsupportedError
+from dekker.errors import DekkerError, InputError, UnsupportedError
 from dekker.result import Result, Violation
+from dekker.run.open_loops import open_loop
 from dekker.task import Task
 
 Run = Callable[[Task], Result]
 
 ALL = "all"
+AUTO = "auto"
 SINGLE_ENGINES: dict[str, Run] = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run, states.NAME: states.run}
 
 
@@ -25,17 +28,24 @@ def run_all(task: Task) -> Result:
     """The answer of every engine that handles the task, if it is the same. If a limit or Ctrl-C stopped one of them,
     there is nothing to compare, and the result says that it was stopped."""
     results: dict[str, Result] = {}
+    refusal: UnsupportedError | None = None
     for name, run in SINGLE_ENGINES.items():
         try:
             results[name] = run(task)
-        except UnsupportedError:
-            if name == axiomatic.NAME:
-                raise
+        except UnsupportedError as error:
+            refusal = refusal or error
             continue
         if results[name].stopped_by == "interrupt":
             return results[name]
-    _require_agreement(task, {name: result for name, result in results.items() if result.stopped_by is None})
-    return next((result for result in results.values() if result.stopped_by is not None), results[axiomatic.NAME])
+    if refusal is not None and not results:
+        raise refusal
+    finished = {name: result for name, result in results.items() if result.stopped_by is None}
+    searched = finished.pop(states.NAME, None)
+    _require_agreement(task, finished)
+    for name, result in finished.items():
+        if searched is not None:
+            _require_same_states(task, name, result, searched)
+    return next((result for result in results.values() if result.stopped_by is not None), next(iter(results.values())))
 
 
 def _require_agreement(task: Task, results: dict[str, Result]) -> None:
@@ -44,15 +54,37 @@ def _require_agreement(task: Task, results: dict[str, Result]) -> None:
         [key for key in answers[0] if any(other[key] != answers[0][key] for other in answers)] if answers else []
     )
     if differing:
-        counts = ", ".join(
-            f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
-            for name, result in results.items()
-        )
-        raise Disagreement(
-            f"engines disagree on '{task.program.name}' under {task.model.name} about {', '.join(differing)} "
-            f"(executions {counts})",
-            hint="this is a defect of Dekker: do not trust either answer",
-        )
+        raise _disagreement(task, ", ".join(differing), results)
+
+
+def _disagreement(task: Task, about: str, results: dict[str, Result]) -> Disagreement:
+    counts = ", ".join(
+        f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
+        for name, result in results.items()
+    )
+    return Disagreement(
+        f"engines disagree on '{task.program.name}' under {task.model.name} about {about} (executions {counts})",
+        hint="this is a defect of Dekker: do not trust either answer",
+    )
+
+
+def _require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
+    """The states engine counts no executions, and follows loops that others cut; others follow stores that it does not
+    delay any further."""
+    ours, theirs = _findings(searched), _findings(explored)
+    for about in ours:
+        missing = theirs[about] - ours[about] if not searched.bound else frozenset[object]()
+        extra = ours[about] - theirs[about] if not explored.cut else frozenset[object]()
+        if missing or extra:
+            raise _disagreement(task, about, {name: explored, states.NAME: searched})
+
+
+def _findings(result: Result) -> dict[str, frozenset[object]]:
+    return {
+        "states": frozenset(result.states),
+        "violations": frozenset((violation.kind, _line(violation)) for violation in result.violations),
+        "deadlocks": frozenset((True,)) if result.deadlocks else frozenset(),
+    }
 
 
 def answer(result: Result) -> dict[str, object]:
@@ -72,14 +104,56 @@ def _line(violation: Violation) -> int:
     return violation.span.line if violation.span is not None else 0
 
 
-ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all}
+def run_auto(task: Task) -> Result:
+    return run_engine(AUTO, task)[1]
+
+
+ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all, AUTO: run_auto}
 
 
 def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
-    """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run."""
+    """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run; `auto` for
+    states where the rule in docs/states.md says so, else the same as None."""
+    if task.search.robust and name not in (None, AUTO, states.NAME):
+        raise InputError("only the states engine can tell whether a program is robust", hint="use --engine states")
+    if name == AUTO or (name is None and task.search.robust):
+        return _run_fitting(task)
     if name is not None:
         return name, ENGINES[name](task)
+    return _run_traces(task)
+
+
+def _run_traces(task: Task) -> tuple[str, Result]:
     try:
         return rsmc.NAME, rsmc.run(task)
     except UnsupportedError:
         return axiomatic.NAME, axiomatic.run(task)
+
+
+def _run_fitting(task: Task) -> tuple[str, Result]:
+    reason = _reason_for_states(task)
+    if reason is not None:
+        try:
+            return states.NAME, replace(states.run(task), choice=reason)
+        except UnsupportedError:
+            if task.search.robust:
+                raise
+    name, result = _run_traces(task)
+    return name, replace(result, choice="" if name != rsmc.NAME else _reason_against_states(task))
+
+
+def _reason_for_states(task: Task) -> str | None:
+    """Loops that only what is read can end need no bound there."""
+    if task.search.robust:
+        return "only this engine can tell whether a program is robust"
+    found = open_loop(task.program) if task.model.name in states.MODELS else None
+    if found is None:
+        return None
+    function, span = found
+    return f"a loop in '{function}'{f' at {span}' if span is not None else ''} has no bound of its own"
+
+
+def _reason_against_states(task: Task) -> str:
+    if task.model.name not in states.MODELS:
+        return f"the states engine does not know the model '{task.model.name}'"
+    return "every loop has a bound of its own or only waits"

@@ -90,7 +90,7 @@ struct Action {
 
 using Schedule = std::vector<Action>;
 
-enum class Stop : std::uint8_t { not_stopped, time, memory, states, interrupt, capacity };
+enum class Stop : std::uint8_t { not_stopped, time, memory, states, interrupt, threads, stores };
 
 struct Statistics {
   std::uint64_t states = 0;

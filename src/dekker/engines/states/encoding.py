@@ -218,8 +218,8 @@ def _compare_exchange(e: _Encoder, step: CompareExchange) -> Fields:
 
 
 def _fence(e: _Encoder, step: Fence) -> Fields:
-    """Loads are done in order and at once, so only what a fence says about earlier stores matters. What keeps them before
-    loads under TSO, where stores stay in order anyway, may as well write them."""
+    """Loads are done in order and at once, so only what a fence says about earlier stores matters. What keeps them
+    before loads under TSO, where stores stay in order anyway, may as well write them."""
     orders = FENCES[step.kind].orders
     if "WR" in orders:
         return {"fence": BEFORE_LOADS if e.pso and "WW" not in orders else FLUSH}
@@ -248,9 +248,7 @@ _FIELDS: dict[type[Instruction], Callable[[_Encoder, Any], Fields]] = {
     Assign: lambda e, step: e.destination(step.dst) | {"value": e.expression(step.value)},
     Load: _load,
     Store: lambda e, step: e.access(step) | {"value": e.expression(step.value)},
-    StoreConditional: lambda e, step: (
-        e.access(step) | e.destination(step.status) | {"value": e.expression(step.value)}
-    ),
+    StoreConditional: lambda e, step: e.access(step) | e.destination(step.status) | {"value": e.expression(step.value)},
     Rmw: lambda e, step: (
         e.access(step)
         | e.destination(step.dst)
@@ -269,9 +267,7 @@ _FIELDS: dict[type[Instruction], Callable[[_Encoder, Any], Fields]] = {
     Call: _call,
     Spawn: _call,
     Join: lambda e, step: e.destination(step.dst) | {"value": e.expression(step.thread)},
-    Allocate: lambda e, step: (
-        e.destination(step.dst) | {"value": e.expression(step.size), "flags": STACK * step.stack}
-    ),
+    Allocate: lambda e, step: e.destination(step.dst) | {"value": e.expression(step.size), "flags": STACK * step.stack},
     Free: lambda e, step: {"value": e.expression(step.address)},
     AtomicBegin: lambda e, step: {},
     AtomicEnd: lambda e, step: {},

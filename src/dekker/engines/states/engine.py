@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from dekker.engines.states.encoding import encode
 from dekker.engines.states.schedule import function_of, run_schedule, trace_of
+from dekker.engines.states.story import story
 from dekker.errors import UnsupportedError
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
@@ -23,6 +24,7 @@ from dekker.task import Limits, Task
 NAME = "states"
 MODELS = ("sc", "tso", "pso")
 GROWING_BOUNDS = (1, 2, 4, 8, 16, 32)
+HASH_BITS = 64
 TRUE = Truth(True)
 ALL_BITS = mask(64)
 
@@ -41,13 +43,27 @@ def run(task: Task) -> Result:
     covered: int | None = None
     for bound, limits in _attempts(task):
         found = search_states(native, name, bound, task.search, limits, task.examples, task.progress)
+        _refuse_overload(found)
         result = _result(task, places, observed, found)
         if found.stopped_by:
             break
+        if (result.violations or result.deadlocks) and limits.stop_at_first:
+            result.stopped_by = "violation"
+            break
         covered = bound
-        if not found.statistics["overflows"] or ((result.violations or result.deadlocks) and limits.stop_at_first):
+        if not found.statistics["overflows"]:
             break
     return _with_bound(result, covered, found)
+
+
+def _refuse_overload(found: StateSearch) -> None:
+    if found.stopped_by == "threads":
+        raise UnsupportedError("the states engine handles at most 64 threads")
+    if found.stopped_by == "stores":
+        raise UnsupportedError(
+            "more than 256 stores that wait in buffers have to do with one step",
+            hint="use --buffer with a small number",
+        )
 
 
 def _attempts(task: Task) -> Iterator[tuple[int, Limits]]:
@@ -67,11 +83,21 @@ def _attempts(task: Task) -> Iterator[tuple[int, Limits]]:
 def _with_bound(result: Result, covered: int | None, found: StateSearch) -> Result:
     """`covered` is the largest bound whose states were all visited."""
     result.statistics["buffer"] = found.bound
+    said = []
     if found.stopped_by:
-        result.bound = f"store buffers of {covered} entries were covered" if covered else ""
+        said += [f"covered in full: store buffers of {_count(covered)} (--buffer {covered})"] if covered else []
     elif found.statistics["overflows"]:
-        result.bound = f"store buffers of {found.bound} entries"
+        said.append(f"store buffers hold no more than {_count(found.bound)} (--buffer {found.bound})")
+    if found.statistics["compact"]:
+        n_states = found.statistics["states"]
+        chance = n_states * n_states / 2 ** (HASH_BITS + 1)
+        said.append(f"hashes stood for states: the chance that one was missed is below {chance:.1e}")
+    result.bound = "; ".join(said)
     return result
+
+
+def _count(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
 
 
 def _observed(program: Program) -> tuple[Observable, ...]:
@@ -108,7 +134,8 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], found:
         else:
             result.violating += 1
     for kind, place, address, example in found.violations:
-        trace = trace_of(task.program, example) if task.examples else None
+        trace = trace_of(task.program, example) if task.examples and kind != "robustness" else None
+        result.examples.schedule = result.examples.schedule or story(task.program, places, example)
         if kind == "deadlock":
             result.examples.deadlock = trace
             continue

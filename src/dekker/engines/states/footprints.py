@@ -55,7 +55,8 @@ def footprints(program: Program) -> Footprints:
     arrivals = {function.name: predecessors(function) for function in program.functions}
     changed = True
     while changed:
-        changed = any([_spread(function, found, arrivals[function.name]) for function in program.functions])
+        spread = [_spread(function, found, arrivals[function.name]) for function in program.functions]
+        changed = any(spread)
     return found
 
 
@@ -166,8 +167,9 @@ def _values(program: Program) -> _Values:
     for name in _taken(program):
         for parameter in program.function_by_name[name].parameters:
             values.add(name, parameter, _ANYWHERE)
-    while any([_flow(function, program, values) for function in program.functions]):
-        pass
+    changed = [True]
+    while any(changed):
+        changed = [_flow(function, program, values) for function in program.functions]
     return values
 
 

@@ -1,5 +1,5 @@
-"""Which allocations no other thread ever learns of (section 3.4 of the paper, static): the address is never stored, passed
-on or returned, nor anything computed from it."""
+"""Which allocations no other thread ever learns of (section 3.4 of the paper, static): the address is never stored,
+passed on or returned, nor anything computed from it."""
 
 from __future__ import annotations
 
