@@ -325,6 +325,7 @@ class Searcher {
 
   bool is_sequential(State& state) {
     const std::vector<std::uint32_t> saved = ids_;
+    machine_.contents().settle(state.memory);  // drafts must not be shared with the copy
     State canonical = state;
     number_components(canonical);
     const bool found = sequential_.contains(ids_);
@@ -413,11 +414,11 @@ class Searcher {
       part.clear();
       steps_.each(state, t, [&](State& next) {
         if (!is_found) {
+          machine_.contents().settle(next.memory);  // drafts must not be shared with the copy
           State canonical = next;
           number_components(canonical);
           if (Visited::hash_of(ids_) == hash) {
             is_found = true;
-            machine_.contents().settle(next.memory);
             found = next;
             result.insert(result.end(), part.begin(), part.end());
           }
