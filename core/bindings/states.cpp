@@ -120,6 +120,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["largest_buffer"] = s.largest_buffer;
   result["overflows"] = s.overflows;
   result["components"] = s.components;
+  result["limits"] = s.limits;
   result["compact"] = s.is_compact ? 1 : 0;
   return result;
 }

@@ -32,6 +32,7 @@ class Machine : public Accesses {
     return state;
   }
 
+  std::uint64_t n_limits = 0;  // runs that were not followed any further
   std::uint64_t n_failed_awaits = 0;
   std::size_t log_at_await = 0;
 
@@ -109,7 +110,12 @@ class Machine : public Accesses {
         break;
       case Operation::check:
         if (evaluate(thread, i->value) == 0) {
-          fail(state, t, ViolationKind::assertion, 0);
+          if (i->is_weak) {
+            ++n_limits;
+            stop(thread, ThreadStatus::blocked);
+          } else {
+            fail(state, t, ViolationKind::assertion, 0);
+          }
           return;
         }
         break;

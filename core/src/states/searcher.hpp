@@ -438,6 +438,7 @@ class Searcher {
     s.visited_bytes = visited_.bytes() + sequential_.bytes() + threads_.bytes() + memories_.bytes() + machine_.contents().bytes();
     s.largest_buffer = machine_.largest_buffer;
     s.overflows = steps_.overflows;
+    s.limits = machine_.n_limits;
     s.is_compact = visited_.is_compact();
   }
 

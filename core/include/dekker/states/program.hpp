@@ -70,7 +70,7 @@ struct Instruction {
   std::uint8_t update = 0;  // an UpdateOperator
   bool is_signed = false;
   bool is_exclusive = false;
-  bool is_weak = false;
+  bool is_weak = false;  // compare_exchange: it may fail for no reason; check: what fails is a limit of ours
   bool is_stack = false;  // allocate: the object ends with the call
   bool is_local = false;  // allocate: no other thread ever learns the address
   FenceAction fence = FenceAction::nothing;

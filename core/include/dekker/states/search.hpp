@@ -102,6 +102,7 @@ struct Statistics {
   std::uint64_t largest_buffer = 0;
   std::uint64_t overflows = 0;  // stores that found a full buffer
   std::uint64_t components = 0;
+  std::uint64_t limits = 0;  // runs that met a limit of the runtime library
   bool is_compact = false;
 };
 

@@ -260,7 +260,7 @@ _FIELDS: dict[type[Instruction], Callable[[_Encoder, Any], Fields]] = {
     Branch: _conditional_jump,
     Await: _conditional_jump,
     Assume: lambda e, step: {"value": e.expression(step.condition)},
-    Assert: lambda e, step: {"value": e.expression(step.condition)},
+    Assert: lambda e, step: {"value": e.expression(step.condition), "flags": WEAK * is_limit(step)},
     Choose: lambda e, step: e.destination(step.dst) | {"low": _signed(step.low & ANYTHING), "high": _high(step)},
     Exit: lambda e, step: {},
     Return: lambda e, step: {} if step.value is None else {"value": e.expression(step.value)},
@@ -273,6 +273,11 @@ _FIELDS: dict[type[Instruction], Callable[[_Encoder, Any], Fields]] = {
     AtomicEnd: lambda e, step: {},
     Print: lambda e, step: {},
 }
+
+
+def is_limit(step: Assert) -> bool:
+    """Whether it is the runtime library that cannot go on, not the program that is wrong."""
+    return step.message.endswith(" not supported")
 
 
 def _high(step: Choose) -> int:

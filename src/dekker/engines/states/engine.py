@@ -88,6 +88,8 @@ def _with_bound(result: Result, covered: int | None, found: StateSearch) -> Resu
         said += [f"covered in full: store buffers of {_count(covered)} (--buffer {covered})"] if covered else []
     elif found.statistics["overflows"]:
         said.append(f"store buffers hold no more than {_count(found.bound)} (--buffer {found.bound})")
+    if found.statistics["limits"]:
+        said.append("runs are not followed beyond what the runtime library supports (docs/c-library.md)")
     if found.statistics["compact"]:
         n_states = found.statistics["states"]
         chance = n_states * n_states / 2 ** (HASH_BITS + 1)
