@@ -39,7 +39,8 @@ class Machine : public Accesses {
   // Executes what nobody else can notice, until the thread has to be interleaved with others.
   void run(State& state, std::int32_t t) {
     state.threads[at(t)].number = unnumbered;
-    for (int n = 0; n < most_local_steps; ++n) {
+    const std::uint64_t last_await = n_failed_awaits + 2;  // a thread that waits for what nobody else can change
+    for (int n = 0; n < most_local_steps && n_failed_awaits != last_await; ++n) {
       if (readiness(state, t) != Readiness::local) break;
       execute(state, t);
     }
