@@ -29,16 +29,7 @@ class Searcher {
   }
 
   Outcome run() {
-    if (options_.robust) {
-      const Model model = options_.model;
-      options_.model = Model::sc;
-      explore();
-      options_.model = model;
-      sequential_ = std::move(visited_);
-      visited_ = {};
-      is_second_phase_ = true;
-    }
-    if (outcome_.stop == Stop::not_stopped) explore();
+    if (!options_.robust || explore_sequentially()) explore();
     finish();
     return std::move(outcome_);
   }
@@ -63,6 +54,23 @@ class Searcher {
     return false;
   }
 
+  // What SC reaches. Returns whether there is anything left to find: what goes wrong there does so under the model, too.
+  bool explore_sequentially() {
+    const Model model = options_.model;
+    options_.model = Model::sc;
+    explore();
+    if (outcome_.stop != Stop::not_stopped || (has_violation_ && options_.stop_at_violation)) return false;
+    options_.model = model;
+    sequential_ = std::move(visited_);
+    visited_ = {};
+    known_violations_.clear();
+    known_outcomes_.clear();
+    outcome_.statistics = {};
+    has_violation_ = false;
+    is_second_phase_ = true;
+    return true;
+  }
+
   // ---- The search -----------------------------------------------------------------------------------------------------
 
   void explore() {
@@ -80,18 +88,19 @@ class Searcher {
         if (next == visited_.size()) break;
         number = next++;
       }
-      if (should_stop(next)) break;
+      if (should_stop(number)) break;
       expand(number);
     }
     stack_.clear();
     update_statistics();
   }
 
+  // `next` is to be expanded now.
   bool should_stop(std::uint32_t next) {
     if (has_violation_ && options_.stop_at_violation) return true;
     if (options_.max_states != 0 && visited_.size() >= options_.max_states) return stop(Stop::states);
     if (++n_expanded_ % 1024 != 0) return false;
-    visited_.forget(next);
+    if (!options_.depth_first) visited_.forget(next);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
     if (options_.timeout_s > 0 && elapsed.count() > options_.timeout_s) return stop(Stop::time);
     if (n_expanded_ % 16384 != 0) return false;
@@ -105,7 +114,7 @@ class Searcher {
     const bool may_compact = options_.compact && !options_.depth_first && !options_.robust;
     if (!may_compact) return stop(Stop::memory);
     if (!visited_.is_compact()) {
-      visited_.become_compact(next == 0 ? 0 : next - 1);
+      visited_.become_compact(next);
       return false;
     }
     return process_memory() > 2 * options_.memory_bytes ? stop(Stop::memory) : false;
