@@ -34,6 +34,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Return,
     Rmw,
@@ -209,7 +210,7 @@ def _choose(draw: st.DrawFn, scope: Scope) -> Instruction:
 
 
 def _allocate(draw: st.DrawFn, scope: Scope) -> Instruction:
-    return Allocate(draw(NAMES), expression(draw, scope), draw(ALIGNS), _flag(draw), _flag(draw))
+    return Allocate(draw(NAMES), expression(draw, scope), draw(ALIGNS), _flag(draw), _flag(draw), _flag(draw))
 
 
 Drawer = Callable[[st.DrawFn, Scope], Instruction]
@@ -229,6 +230,7 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: lambda draw, scope: Free(expression(draw, scope)),
+    Measure: lambda draw, scope: Measure(draw(NAMES), expression(draw, scope)),
 }
 
 ENDS: dict[type[Instruction], Drawer] = {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "process_memory.hpp"
+#include "rsmc/leaks.hpp"
 #include "rsmc/run.hpp"
 
 namespace dekker::rsmc {
@@ -393,6 +394,8 @@ class Explorer {
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
+    } else if (any_thread(ThreadStatus::ended)) {
+      complete();
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
@@ -451,7 +454,8 @@ class Explorer {
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
-        if (is_access && e.address == location.address) note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
+        if (is_access && e.address == location.address)
+          note_violation({run_.machine().kind_outside(e.address), run_.machine().place_of(e), e.address});
       }
     }
   }
@@ -485,6 +489,13 @@ class Explorer {
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
     count_flags();
+    if (limits_.finds_leaks) note_leaks();
+  }
+
+  void note_leaks() {
+    const LeakFinder<W> finder(program_, run_);
+    for (const AllocatedObject& object : finder.lost())
+      note_violation({ViolationKind::leak, object.place, object.size});
   }
 
   void count_flags() {

@@ -97,7 +97,8 @@ struct Event {
   FixedBits<W> readers;  // writes: matrix indices of the reads that took this value
 };
 
-enum class ThreadStatus : std::uint8_t { unborn, running, finished, blocked, waiting, cut, failed };
+// `ended` threads have ended the program; those that wait for them wait in vain.
+enum class ThreadStatus : std::uint8_t { unborn, running, finished, ended, blocked, waiting, cut, failed };
 
 template <std::size_t W>
 struct RegisterContent {
@@ -156,6 +157,9 @@ struct ThreadState {
 struct AllocatedObject {
   Address start;
   Address size;
+  bool is_own;  // not of the heap
+  Place place;
+  bool is_released = false;  // before other threads existed; later releases are events
 };
 
 // Two deferred parts, or (if `condition` is set) the alternatives of an open choice.
@@ -305,6 +309,16 @@ class Machine {
     return found == program_.initial_bytes.end() ? 0 : found->second;
   }
 
+  // Every byte that is not 0 at the start, and some that are.
+  template <class Visit>
+  void for_each_initial_byte(Visit visit) const {
+    for (const auto& entry : program_.initial_bytes) visit(entry.first);
+    for (const auto& entry : written_alone_) visit(entry.first);
+  }
+
+  // In the gap before the object: written by all that release it, and by nothing else.
+  static Address header_of(Address object) { return object - 16; }
+
   // The first event of the round in which a thread waits.
   std::size_t round_start(const ThreadState<W>& state) const {
     const std::int32_t target = code_of(state)[at(state.pc)].target;
@@ -345,7 +359,16 @@ class Machine {
     const auto contains = [&](const auto& object) {
       return address >= object.start && address - object.start + size <= object.size;
     };
-    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, contains);
+    const auto is_there = [&](const AllocatedObject& object) { return !object.is_released && contains(object); };
+    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, is_there);
+  }
+
+  // Why there is nothing to access.
+  ViolationKind kind_outside(Address address) const {
+    const bool was_there = std::ranges::any_of(objects_, [&](const AllocatedObject& object) {
+      return object.is_released && address >= object.start && address - object.start < object.size;
+    });
+    return was_there ? ViolationKind::use_after_free : ViolationKind::memory;
   }
 
   bool is_synchronisation(const Event<W>& e) const {
@@ -416,6 +439,7 @@ class Machine {
       case Operation::join:
       case Operation::allocate:
       case Operation::release:
+      case Operation::measure:
         return known(state, instruction.value);
       case Operation::call:
       case Operation::spawn:
@@ -476,10 +500,7 @@ class Machine {
         if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
         break;
       case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
-      case Operation::exit:
-        state.callers.clear();
-        give_back(thread, state, {});
-        break;
+      case Operation::exit: exit(thread, state, instruction); break;
       case Operation::call: call(state, pc, instruction); break;
       case Operation::give_back:
         give_back(thread, state, instruction.value == none ? RegisterContent<W>{} : evaluate(state, instruction.value));
@@ -488,6 +509,7 @@ class Machine {
       case Operation::join: join(thread, state, pc, instruction); break;
       case Operation::allocate: allocate(state, pc, instruction); break;
       case Operation::release: release(thread, state, pc, instruction); break;
+      case Operation::measure: measure(state, pc, instruction); break;
     }
   }
 
@@ -530,9 +552,9 @@ class Machine {
       case Operation::compare_exchange:
         if (instruction.is_weak) break;
         return update_alone(state, pc, instruction);
+      case Operation::release: return release_alone(state, pc, instruction);
       case Operation::store_conditional:
       case Operation::choose:
-      case Operation::release:
       case Operation::spawn: break;
       default: return false;
     }
@@ -554,7 +576,7 @@ class Machine {
   std::optional<Value> read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     const Address address = now(state, instruction.address);
     if (!is_in_object(address, instruction.size)) {
-      fail(state, pc, ViolationKind::memory, address);
+      fail(state, pc, kind_outside(address), address);
       return std::nullopt;
     }
     Value result = 0;
@@ -565,7 +587,7 @@ class Machine {
   bool store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, Value stored) {
     const Address address = now(state, instruction.address);
     if (!is_in_object(address, instruction.size)) {
-      fail(state, pc, ViolationKind::memory, address);
+      fail(state, pc, kind_outside(address), address);
       return true;
     }
     for (unsigned i = 0; i < instruction.size; ++i)
@@ -589,6 +611,12 @@ class Machine {
                   exchanges ? operand : apply(update, static_cast<std::uint8_t>(width), *old_value, operand));
     }
     if (instruction.destination != none) in_register(state, instruction.destination) = {constant(*old_value), {}};
+    return true;
+  }
+
+  bool release_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value address = now(state, instruction.value);
+    if (address != 0 && can_release(state, pc, address)) object_at(address)->is_released = true;
     return true;
   }
 
@@ -691,6 +719,17 @@ class Machine {
     synchronisation_fence(child, state, 0);
   }
 
+  // Others go on after the program has ended: they could have done the same before, because the end can come late. But
+  // nobody sees this thread end.
+  void exit(std::int32_t thread, ThreadState<W>& state, const Instruction& instruction) {
+    if (instruction.ends_program) {
+      state.status = ThreadStatus::ended;
+      return;
+    }
+    state.callers.clear();
+    give_back(thread, state, {});
+  }
+
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
     state.status = ThreadStatus::finished;
     if (state.begin == no_event) return;
@@ -758,24 +797,39 @@ class Machine {
     }
     const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated + allocation_gap;
     state.allocated += (size / allocation_gap + 2) * allocation_gap;
-    objects_.push_back({start, size});
+    objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}});
     in_register(state, instruction.destination) = {constant(start), {}};
   }
 
   void release(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     const Value address = now(state, instruction.value);
     if (address == 0) return;
-    const auto starts_there = [&](const AllocatedObject& object) { return object.start == address; };
-    if (std::ranges::none_of(objects_, starts_there)) {
-      fail(state, pc, ViolationKind::release, address);
-      return;
-    }
+    if (!can_release(state, pc, address)) return;
     if (fields_ != known_fields_) throw NewFields{};
     releases_ = true;
     release_write(thread, state, pc, header_of(address), header_size);
     const auto fields = known_fields_.find(address);
     if (fields == known_fields_.end()) return;
     for (const auto& [offset, size] : fields->second) release_write(thread, state, pc, address + offset, size);
+  }
+
+  bool can_release(ThreadState<W>& state, std::int32_t pc, Address address) {
+    const AllocatedObject* const object = object_at(address);
+    const bool is_there = object != nullptr && !object->is_own;
+    if (is_there && !object->is_released) return true;
+    fail(state, pc, is_there ? ViolationKind::double_free : ViolationKind::release, address);
+    return false;
+  }
+
+  AllocatedObject* object_at(Address start) {
+    const auto found = std::ranges::find_if(objects_, [&](const AllocatedObject& object) { return object.start == start; });
+    return found == objects_.end() ? nullptr : &*found;
+  }
+
+  void measure(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value address = now(state, instruction.value);
+    if (!can_release(state, pc, address)) return;
+    in_register(state, instruction.destination) = {constant(object_at(address)->size), {}};
   }
 
   void release_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size) {
@@ -789,12 +843,10 @@ class Machine {
     if (!order_.in_order) find_order(state, e);
   }
 
-  // In the gap before the object: written by all that release it, and by nothing else.
   static constexpr std::uint8_t header_size = 8;
-  static Address header_of(Address object) { return object - 16; }
 
   static constexpr Address allocation_gap = 64;
-  static constexpr std::size_t deepest_call = 1000;
+  static constexpr std::size_t deepest_call = 10'000;
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 

@@ -40,6 +40,7 @@ STATUS = {
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
+@click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
 def command(
@@ -50,6 +51,7 @@ def command(
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
+    leaks: bool,
     cc: str | None,
     json_file: str | None,
 ) -> int:
@@ -62,7 +64,7 @@ def command(
     files = tuple(path for path in paths if not path.startswith("-"))
     flags = tuple(path for path in paths if path.startswith("-"))
     limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False)
-    report = check(files, CheckOptions(model, engine, limits, flags, cc))
+    report = check(files, CheckOptions(model, engine, limits, flags, cc, leaks))
     if json_file != "-":
         print(check_text(report))
     if json_file is not None:

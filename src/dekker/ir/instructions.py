@@ -183,17 +183,27 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """`dst` becomes the address of a new object. `stack` objects end with their function."""
+    """`dst` becomes the address of a new object. `stack` objects end with their function; `permanent` ones need not be
+    released."""
 
     dst: str
     size: Expr
     align: int = 16
     zeroed: bool = False
     stack: bool = False
+    permanent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
+    address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`dst` becomes the size of the object that begins at `address`; it must be one that `Free` could release."""
+
+    dst: str
     address: Expr
 
 
@@ -209,7 +219,11 @@ class AtomicEnd:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """Ends the thread, or with `everything` the whole program."""
+    """Ends the thread, or with `everything` the whole program.
+
+    The end of the program may come late: whatever other threads do after it they could have done before. So engines may
+    let them go on, but nobody sees a thread end that ended the program, and threads that wait then do not wait for
+    ever."""
 
     everything: bool = False
 
@@ -234,6 +248,7 @@ Instruction = (
     | Choose
     | Allocate
     | Free
+    | Measure
     | AtomicBegin
     | AtomicEnd
     | Exit

@@ -69,6 +69,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Return,
     Rmw,
@@ -328,7 +329,7 @@ def _allocate(i: Allocate, scope: _Scope) -> None:
     _check_expression(i.size, scope)
 
 
-def _free(i: Free, scope: _Scope) -> None:
+def _free(i: Free | Measure, scope: _Scope) -> None:
     _check_expression(i.address, scope)
 
 
@@ -356,6 +357,7 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,
+    Measure: _free,
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,
     Exit: _nothing,

@@ -29,6 +29,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Return,
     Rmw,
     Spawn,
@@ -63,6 +64,7 @@ OPERATIONS = {
     Join: 17,
     Allocate: 18,
     Free: 19,
+    Measure: 20,
 }
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
@@ -75,7 +77,7 @@ FIELDS = (
     "failed_class low high first_argument n_arguments"
 ).split()
 DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
-SIGNED, EXCLUSIVE, WEAK = 1, 2, 4
+SIGNED, EXCLUSIVE, WEAK, OWN, PROGRAM = 1, 2, 4, 8, 16
 
 EventClass = tuple[list[int], int, int]
 
@@ -209,16 +211,19 @@ class Encoder:
                 found = {"value": self.expression(condition)}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
-            case Exit():
-                found = {}
+            case Exit(everything):
+                found = {"flags": PROGRAM * everything}
             case Return(value):
                 found = {} if value is None else {"value": self.expression(value)}
             case Call(dst, callee, arguments) | Spawn(dst, callee, arguments):
                 found = self._call(dst, callee, arguments)
             case Join(dst, thread):
                 found = self._destination(dst) | {"value": self.expression(thread)}
-            case Allocate(dst, size):
-                found = {"destination": self.register(dst), "value": self.expression(size)}
+            case Allocate(dst, size, _, _, stack, permanent):
+                flags = OWN * (stack or permanent)
+                found = {"destination": self.register(dst), "value": self.expression(size), "flags": flags}
+            case Measure(dst, address):
+                found = {"destination": self.register(dst), "value": self.expression(address)}
             case Free(address):
                 found = {"value": self.expression(address)}
             case _:

@@ -14,7 +14,7 @@ from dekker.execution import FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
-from dekker.ir.instructions import Call, Free, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -27,6 +27,9 @@ from dekker.task import Task
 NAME = "rsmc"
 TRUE = Truth(True)
 ALL_BITS = mask(64)
+FIRST_PAGE = 4096
+HEAP_GIGABYTES = 4
+TOO_DEEP = "calls are nested more than 10000 deep"
 STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
@@ -140,12 +143,15 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         encoder.arguments,
         [(places.starts[name], number) for name, number in encoder.blocks.items()],
         synchronisation,
+        program.property.leaks,
     )
 
 
 def _callable_functions(program: Program) -> list[Function]:
-    """All, if any is called; what runs threads alone is not repeated."""
-    calls = any(isinstance(i, Call | Spawn) for function in program.functions for i in function.body)
+    """All, if any is called, or if the program can end as a whole, as those of C do: its first steps are then taken
+    without events. What runs threads alone is not repeated."""
+    steps = [step for function in program.functions for step in function.body]
+    calls = any(isinstance(step, Call | Spawn) or step == Exit(everything=True) for step in steps)
     return list(program.functions) if calls else []
 
 
@@ -229,20 +235,28 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case "assertion":
             message = getattr(instruction, "message", "assertion")
         case "memory":
-            message = f"access to {getattr(instruction, 'size', 0)} bytes at {address:#x}, which lie in no object"
+            message = _outside(getattr(instruction, "size", 0), address)
         case "use after free":
             message = f"access to memory at {address:#x} that may have been freed"
         case "double free":
             message = "this memory may have been freed already"
         case "call":
-            message = f"call of {address:#x}, which is no function" if address else "calls are nested too deeply"
+            message = f"call of {address:#x}, which is no function" if address else TOO_DEEP
         case "join":
             message = f"join of {address}, which is no thread"
         case "release":
-            message = f"free of {address:#x}, which was not allocated"
+            message = f"free of {address:#x}, which is not the start of memory that was allocated"
+        case "leak":
+            message = f"the {address} bytes that are allocated here are lost: at the end nothing points to them"
         case _:
-            message = f"allocation of {address} bytes"
+            message = f"allocation of {address} bytes: a thread has {HEAP_GIGABYTES} GB"
     return Violation(kind, message, _span(program, place))
+
+
+def _outside(size: int, address: int) -> str:
+    if address < FIRST_PAGE:
+        return f"access to {size} bytes at {address:#x}: a null pointer, or one that was never set"
+    return f"access to {size} bytes at {address:#x}, which lie in no object"
 
 
 def _function(program: Program, block: int) -> Function:

@@ -31,6 +31,7 @@ words in small letters are written as they are.
                | filter FORMULA
                | observe OBSERVABLE,+
                | ignore (assertions | memory-safety),+
+               | forbid leaks
     CELL       = "[" NUMBER "]" SIZE "=" CONSTANT                                         offset and size in bytes
     REGISTER   = NAME "=" CONSTANT
     CONSTANT   = NUMBER | ADDRESS
@@ -54,7 +55,8 @@ words in small letters are written as they are.
                | await EXPRESSION "->" NAME                                               waits, going back to the label
                | assert EXPRESSION "," STRING
                | NAME "=" choose NUMBER ".." NUMBER
-               | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack]
+               | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
+               | NAME "=" measure EXPRESSION
                | free EXPRESSION
                | atomic-begin | atomic-end
                | exit [everything]

@@ -29,6 +29,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Return,
     Rmw,
@@ -352,7 +353,8 @@ def _allocate(c: _Cursor, dst: str) -> Instruction:
     size = _expression(c)
     align = c.number("an alignment in bytes") if c.accept("align") else 16
     zeroed = c.accept("zeroed")
-    return Allocate(dst, size, align, zeroed, c.accept("stack"))
+    stack = c.accept("stack")
+    return Allocate(dst, size, align, zeroed, stack, c.accept("permanent"))
 
 
 _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
@@ -376,6 +378,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "cmpxchg": lambda c, dst: _compare_exchange(c, dst, None),
     "choose": _choose,
     "allocate": _allocate,
+    "measure": lambda c, dst: Measure(dst, _expression(c)),
 }
 
 _WITH_OR_WITHOUT: dict[str, Callable[[_Cursor, str | None], Instruction]] = {
@@ -530,7 +533,7 @@ def _register(c: _Cursor) -> tuple[str, Const | Address]:
 # --- properties
 
 
-_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore")
+_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore", "forbid")
 
 
 def _property_item(c: _Cursor, prop: Property) -> Property:
@@ -549,6 +552,10 @@ def _property_item(c: _Cursor, prop: Property) -> Property:
         for flag in c.open_list_of(lambda: _flag(c)):
             prop = replace(prop, assertions=False) if flag == "assertions" else replace(prop, memory_safety=False)
         return prop
+    if kind == "forbid":
+        c.at += 1
+        c.expect("leaks")
+        return replace(prop, leaks=True)
     raise c.expected("the next part of the program", f"known: {', '.join(_ITEMS)}")
 
 

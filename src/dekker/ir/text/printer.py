@@ -25,6 +25,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Return,
     Rmw,
@@ -155,7 +156,7 @@ def _compare_exchange(i: CompareExchange) -> str:
 
 def _allocate(i: Allocate) -> str:
     align = "" if i.align == 16 else f" align {i.align}"
-    flags = _flags(zeroed=i.zeroed, stack=i.stack)
+    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent)
     return f"{name_text(i.dst)} = allocate {print_expression(i.size)}{align}{flags}"
 
 
@@ -179,6 +180,7 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}",
     Allocate: _allocate,
     Free: lambda i: f"free {print_expression(i.address)}",
+    Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",
     AtomicBegin: lambda i: "atomic-begin",
     AtomicEnd: lambda i: "atomic-end",
     Exit: lambda i: "exit everything" if i.everything else "exit",
@@ -232,6 +234,8 @@ def _property(item: Property) -> Iterator[str]:
     ignored = [name for name, checked in flags.items() if not checked]
     if ignored:
         yield f"ignore {', '.join(ignored)}"
+    if item.leaks:
+        yield "forbid leaks"
 
 
 def _connective(operands: tuple[Formula, ...], mark: str, word: str) -> str:

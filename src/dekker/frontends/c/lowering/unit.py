@@ -9,7 +9,7 @@ parameter `%self`, the address of an object of the running thread.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c.linking import Linkage, Linked
@@ -52,7 +52,7 @@ from dekker.frontends.c.lowering.values import (
 )
 from dekker.frontends.c.runtime.interface import External, Runtime
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
-from dekker.ir.instructions import Allocate, Call, Return, Store
+from dekker.ir.instructions import Allocate, Call, Exit, Return, Store
 from dekker.ir.instructions import Instruction as Step
 from dekker.ir.program import Cell, Function, Object, Program, Thread
 from dekker.source import Source, Span
@@ -103,7 +103,8 @@ HANDLERS: dict[type[syntax.Instruction], Handler] = {
 
 @dataclass(slots=True)
 class Unit:
-    """What is known while the program grows. `thread_size` and `thread_cells` describe the object of each thread."""
+    """What is known while the program grows. `at_return` are functions that run when `main` returns. `thread_size` and
+    `thread_cells` describe the object of each thread."""
 
     linkage: Linkage
     runtime: Runtime
@@ -115,6 +116,7 @@ class Unit:
     symbols: dict[str, Linked] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
     constants: dict[str, dict[int, int | None]] = field(default_factory=dict)
+    at_return: list[str] = field(default_factory=list)
     thread_size: int = 0
     thread_align: int = 8
     thread_places: dict[str, int] = field(default_factory=dict)
@@ -393,7 +395,8 @@ def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thre
     arguments = _main_arguments(unit, len(main.entity.parameters))
     function = unit.functions["main"]
     parameters = function.parameters[1:] if unit.has_context else function.parameters
-    if not unit.has_context and not constructors:
+    if not (unit.has_context or constructors or unit.at_return or _is_called("main", unit)):
+        unit.functions["main"] = _ending_everything(function)
         return Thread("main", "main", tuple(zip(parameters, arguments, strict=True)))
     emitter = Emitter()
     emitter.span = function.span(0)
@@ -403,11 +406,24 @@ def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thre
         own = (Reg(SELF),)
     for constructor in constructors:
         emitter.emit(Call(None, constructor, own))
-    emitter.emit(Call("result", Address("main"), (*own, *arguments)))
-    emitter.emit(Return(Reg("result")))
+    emitter.emit(Call(None, Address("main"), (*own, *arguments)))
+    for name in unit.at_return:
+        emitter.emit(Call(None, Address(name), own))
+    emitter.emit(Exit(everything=True))
     unit.functions[START] = emitter.finish(START, ())
     unit.request_all(unit.functions[START])
     return Thread("main", START)
+
+
+def _is_called(name: str, unit: Unit) -> bool:
+    steps = (step for function in unit.functions.values() for step in function.body)
+    return any(address.symbol == name for step in steps for address in _addresses(step))
+
+
+def _ending_everything(main: Function) -> Function:
+    """The return from `main` ends all threads."""
+    body = tuple(Exit(everything=True) if isinstance(step, Return) else step for step in main.body)
+    return replace(main, body=body)
 
 
 def _main_arguments(unit: Unit, count: int) -> tuple[Const | Address, ...]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dekker.frontends.c.runtime.allocation import ALLOCATION
 from dekker.frontends.c.runtime.atomics import ATOMICS
 from dekker.frontends.c.runtime.basic import BASIC
 from dekker.frontends.c.runtime.c11_threads import C11_THREADS
 from dekker.frontends.c.runtime.cplusplus import CPLUSPLUS
 from dekker.frontends.c.runtime.cplusplus_threads import CPLUSPLUS_PATTERNS, CPLUSPLUS_THREADS
+from dekker.frontends.c.runtime.endings import ENDINGS
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Runtime
 from dekker.frontends.c.runtime.locks import LOCKS
 from dekker.frontends.c.runtime.output import OUTPUT
+from dekker.frontends.c.runtime.refused import REFUSED
+from dekker.frontends.c.runtime.strings import STRINGS
 from dekker.frontends.c.runtime.threads import THREADS
 from dekker.frontends.c.runtime.waiting import WAITING
 
@@ -24,6 +28,10 @@ class Library(Runtime):
         return next((item for pattern, item in CPLUSPLUS_PATTERNS.items() if pattern.fullmatch(name)), None)
 
 
-RUNTIME = Library(BASIC, CPLUSPLUS, THREADS, LOCKS, WAITING, C11_THREADS, ATOMICS, OUTPUT, CPLUSPLUS_THREADS)
+RUNTIME = Library(
+    *(REFUSED, BASIC, ENDINGS, ALLOCATION, STRINGS, OUTPUT, ATOMICS),
+    *(THREADS, LOCKS, WAITING, C11_THREADS),
+    *(CPLUSPLUS, CPLUSPLUS_THREADS),
+)
 
 __all__ = ["RUNTIME", "External", "ExternalCall", "Runtime"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.expressions import binary, offset
-from dekker.frontends.c.runtime.basic import allocate, ends, free, nothing
+from dekker.frontends.c.runtime.allocation import allocate, free
+from dekker.frontends.c.runtime.basic import ends
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.ir.expressions import ONE, ZERO, Expr, Reg
 from dekker.ir.instructions import Assign, CompareExchange, Load, Order, Store
@@ -69,5 +70,4 @@ CPLUSPLUS: Mapping[str, External] = {
     "__cxa_pure_virtual": ends(_pure),
     "__cxa_guard_acquire": External(_guard_acquire),
     "__cxa_guard_release": External(_guard_release),
-    **dict.fromkeys(("__cxa_atexit", "__cxa_thread_atexit"), External(nothing)),
 }

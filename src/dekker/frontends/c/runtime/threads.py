@@ -18,6 +18,7 @@ from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import binary, offset, scaled, truncate
 from dekker.frontends.c.lowering.function import SELF
 from dekker.frontends.c.runtime.basic import nothing
+from dekker.frontends.c.runtime.endings import run_at_thread_end
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.frontends.c.runtime.waiting import EAGAIN
 from dekker.frontends.c.runtime.whole_program import has_match, is_used
@@ -43,7 +44,7 @@ _ENDS_WITH_VALUE = re.compile(r"(?:call|invoke) [^\n]*@(?:pthread_exit\((?!ptr (
 def create(call: ExternalCall, place: Expr, function: Expr, argument: Expr) -> Expr:
     """Starts a thread and leaves its identifier at `place`."""
     e = call.emitter
-    if not (_has_identity(call) or _has_keys(call)):
+    if not (_has_identity(call) or _has_destructors(call)):
         e.emit(Store(place, call.spawn(function, (argument,)), 8))
         return ZERO
     start = _start_function(call)
@@ -51,7 +52,7 @@ def create(call: ExternalCall, place: Expr, function: Expr, argument: Expr) -> E
         e.emit(Store(place, call.spawn(start, (function, argument, ZERO)), 8))
         return ZERO
     identity = e.temporary()
-    e.emit(Allocate(identity, Const(16), zeroed=True))
+    e.emit(Allocate(identity, Const(16), zeroed=True, permanent=True))
     number = call.spawn(start, (function, argument, Reg(identity)))
     e.emit(Store(Reg(identity), number, 8))
     e.emit(Store(place, Reg(identity), 8))
@@ -66,6 +67,10 @@ def _has_identity(call: ExternalCall) -> bool:
     return is_used(call, "pthread_self", "thrd_current") or has_match(call, _ENDS_WITH_VALUE)
 
 
+def _has_destructors(call: ExternalCall) -> bool:
+    return _has_keys(call) or is_used(call, "__cxa_thread_atexit", "__cxa_thread_atexit_impl")
+
+
 def _has_keys(call: ExternalCall) -> bool:
     return is_used(call, "pthread_key_create", "tss_create")
 
@@ -78,6 +83,7 @@ def _start_function(call: ExternalCall) -> Address:
         if _has_identity(call):
             e.emit(Store(call.thread_local(_IDENTITY, 8), Reg("identity"), 8))
         e.emit(Call("result", *call.call(Reg("function"), (Reg("argument"),))))
+        run_at_thread_end(call, e)
         if _has_keys(call):
             e.emit(Call(None, *call.call(_destroy_function(call), ())))
         e.emit(Return(Reg("result")))
@@ -127,6 +133,7 @@ def leave(call: ExternalCall) -> None:
     if has_match(call, _ENDS_WITH_VALUE) and value != ZERO:
         identity = identity_of_thread(call)
         call.emitter.emit(Store(offset(identity, _VALUE_OFFSET), value, 8))
+    run_at_thread_end(call, call.emitter)
     if _has_keys(call):
         call.emitter.emit(Call(None, *call.call(_destroy_function(call), ())))
     call.emitter.emit(Exit())
