@@ -219,13 +219,14 @@ class AtomicEnd:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """Ends the thread, or with `everything` the whole program.
+    """Ends the thread, or with `everything` the whole program, which returns `status`.
 
     The end of the program may come late: whatever other threads do after it they could have done before. So engines may
     let them go on, but nobody sees a thread end that ended the program, and threads that wait then do not wait for
     ever."""
 
     everything: bool = False
+    status: Expr | None = None
 
 
 Instruction = (

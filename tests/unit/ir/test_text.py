@@ -195,6 +195,7 @@ INSTRUCTIONS: list[tuple[Instruction, str]] = [
     (AtomicEnd(), "atomic-end"),
     (Exit(), "exit"),
     (Exit(everything=True), "exit everything"),
+    (Exit(True, Reg("r")), "exit everything r"),
 ]
 
 TRUE = Truth(True)

@@ -151,7 +151,7 @@ def _callable_functions(program: Program) -> list[Function]:
     """All, if any is called, or if the program can end as a whole, as those of C do: its first steps are then taken
     without events. What runs threads alone is not repeated."""
     steps = [step for function in program.functions for step in function.body]
-    calls = any(isinstance(step, Call | Spawn) or step == Exit(everything=True) for step in steps)
+    calls = any(isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything) for step in steps)
     return list(program.functions) if calls else []
 
 

@@ -59,7 +59,7 @@ words in small letters are written as they are.
                | NAME "=" measure EXPRESSION
                | free EXPRESSION
                | atomic-begin | atomic-end
-               | exit [everything]
+               | exit [everything [EXPRESSION]]
     PLACE      = "[" EXPRESSION "]"
     SIZE       = "." NUMBER                                                               bytes, as in load.4
     ORDER      = plain | relaxed | consume | acquire_pc | acquire | release | acq_rel | seq_cst

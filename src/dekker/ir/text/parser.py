@@ -337,6 +337,12 @@ def _return(c: _Cursor) -> Instruction:
     return Return() if c.kind in ("}", "end") or _line_ends(c) else Return(_expression(c))
 
 
+def _exit(c: _Cursor) -> Instruction:
+    if not c.accept("everything"):
+        return Exit()
+    return Exit(True) if c.kind in ("}", "end") or _line_ends(c) else Exit(True, _expression(c))
+
+
 def _assert(c: _Cursor) -> Instruction:
     condition = _expression(c)
     c.expect(",")
@@ -369,7 +375,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),
-    "exit": lambda c: Exit(c.accept("everything")),
+    "exit": _exit,
 }
 
 _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {

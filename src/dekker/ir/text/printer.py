@@ -154,6 +154,11 @@ def _compare_exchange(i: CompareExchange) -> str:
     return f"{head} {print_expression(i.expected)} -> {print_expression(i.desired)}{orders}"
 
 
+def _exit(i: Exit) -> str:
+    status = "" if i.status is None else f" {print_expression(i.status)}"
+    return f"exit everything{status}" if i.everything else "exit"
+
+
 def _allocate(i: Allocate) -> str:
     align = "" if i.align == 16 else f" align {i.align}"
     flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent)
@@ -183,7 +188,7 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",
     AtomicBegin: lambda i: "atomic-begin",
     AtomicEnd: lambda i: "atomic-end",
-    Exit: lambda i: "exit everything" if i.everything else "exit",
+    Exit: _exit,
 }
 
 

@@ -260,7 +260,7 @@ int main(void) {
     assert listing(from_c(tmp_path, text)) == [
         "r = load.4 [&x] acquire",
         "store.4 [&y] = r add.32 1 release",
-        "return 0",
+        "exit everything 0",
     ]
 
 

@@ -406,10 +406,10 @@ def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thre
         own = (Reg(SELF),)
     for constructor in constructors:
         emitter.emit(Call(None, constructor, own))
-    emitter.emit(Call(None, Address("main"), (*own, *arguments)))
+    emitter.emit(Call("status", Address("main"), (*own, *arguments)))
     for name in unit.at_return:
         emitter.emit(Call(None, Address(name), own))
-    emitter.emit(Exit(everything=True))
+    emitter.emit(Exit(True, Reg("status")))
     unit.functions[START] = emitter.finish(START, ())
     unit.request_all(unit.functions[START])
     return Thread("main", START)
@@ -422,7 +422,7 @@ def _is_called(name: str, unit: Unit) -> bool:
 
 def _ending_everything(main: Function) -> Function:
     """The return from `main` ends all threads."""
-    body = tuple(Exit(everything=True) if isinstance(step, Return) else step for step in main.body)
+    body = tuple(Exit(True, step.value) if isinstance(step, Return) else step for step in main.body)
     return replace(main, body=body)
 
 

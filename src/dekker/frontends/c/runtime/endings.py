@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import binary, offset, scaled
 from dekker.frontends.c.lowering.function import SELF
-from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
+from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.frontends.c.runtime.whole_program import is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
 from dekker.ir.instructions import Call, Exit, Load, Order, Return, Rmw, Store
@@ -23,6 +23,7 @@ MOST = 32
 MOST_OF_THREAD = 8
 AT_EXIT = "%at exit"
 AT_THREAD_END = "%at thread end"
+CALL = "%call"
 _REGISTERED = "functions for the end"
 _SIZE = 16
 """A function and its argument; the number of them stands before the first."""
@@ -66,29 +67,44 @@ def _running(call: ExternalCall, name: str, place: Expr, most: int) -> Address:
     return Address(name)
 
 
-def _register(call: ExternalCall, place: Expr, most: int, argument: Expr) -> Expr:
+def _register(call: ExternalCall, place: Expr, most: int, function: Expr, argument: Expr) -> Expr:
     e, number = call.emitter, call.emitter.temporary()
     e.emit(Rmw(number, "add", place, ONE, 8, Order.ACQ_REL))
     e.require(binary("ult", 64, Reg(number), Const(most)), f"`{call.name}`: more than {most} functions for the end")
     entry = e.keep(binary("add", 64, offset(place, _SIZE), scaled(Reg(number), _SIZE)))
-    e.emit(Store(entry, call.argument(0), 8))
+    e.emit(Store(entry, function, 8))
     e.emit(Store(offset(entry, 8), argument, 8))
     return ZERO
 
 
-def _at_exit(argument: int | None) -> Handler:
-    def lower(call: ExternalCall) -> Expr:
-        _function_at_exit(call)
-        place = call.shared(_REGISTERED, _SIZE * (MOST + 1))
-        return _register(call, place, MOST, ZERO if argument is None else call.argument(argument))
+def _at_exit(call: ExternalCall, function: Expr, argument: Expr) -> Expr:
+    _function_at_exit(call)
+    return _register(call, call.shared(_REGISTERED, _SIZE * (MOST + 1)), MOST, function, argument)
 
-    return lower
+
+def _destroy_at_exit(call: ExternalCall) -> Expr:
+    return _at_exit(call, call.argument(0), call.argument(1))
+
+
+def _call_at_exit(call: ExternalCall) -> Expr:
+    return _at_exit(call, _caller(call), call.argument(0))
+
+
+def _caller(call: ExternalCall) -> Address:
+    """A function that calls its argument."""
+    unit = call.lowering.unit
+    if CALL not in unit.functions:
+        e = Emitter(span=call.emitter.span)
+        e.emit(Call(None, *call.call(Reg("function"), ())))
+        e.emit(Return())
+        unit.functions[CALL] = e.finish(CALL, (*((SELF,) if unit.has_context else ()), "function"))
+    return Address(CALL)
 
 
 def _at_thread_end(call: ExternalCall) -> Expr:
     place = call.thread_local(_REGISTERED, _SIZE * (MOST_OF_THREAD + 1))
     _running(call, AT_THREAD_END, place, MOST_OF_THREAD)
-    return _register(call, place, MOST_OF_THREAD, call.argument(1))
+    return _register(call, place, MOST_OF_THREAD, call.argument(0), call.argument(1))
 
 
 def _abort(call: ExternalCall) -> None:
@@ -100,18 +116,18 @@ def _abort(call: ExternalCall) -> None:
 
 def _exit(call: ExternalCall) -> None:
     _run_at_exit(call)
-    call.emitter.emit(Exit(everything=True))
+    call.emitter.emit(Exit(True, call.argument(0)))
 
 
 def _exit_at_once(call: ExternalCall) -> None:
-    call.emitter.emit(Exit(everything=True))
+    call.emitter.emit(Exit(True, call.argument(0)))
 
 
 ENDINGS: Mapping[str, External] = {
     "abort": External(_abort, returns=False),
     "exit": External(_exit, returns=False),
     **dict.fromkeys(("_exit", "_Exit", "quick_exit"), External(_exit_at_once, returns=False)),
-    "atexit": External(_at_exit(None)),
-    "__cxa_atexit": External(_at_exit(1)),
+    "atexit": External(_call_at_exit),
+    "__cxa_atexit": External(_destroy_at_exit),
     **dict.fromkeys(("__cxa_thread_atexit", "__cxa_thread_atexit_impl"), External(_at_thread_end, needs_context=True)),
 }

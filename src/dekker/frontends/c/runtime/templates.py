@@ -31,12 +31,12 @@ def expand(call: ExternalCall, name: str, *arguments: Expr, instead: Mapping[str
 
 
 def template_function(name: str) -> Function:
-    return _functions_of(_places()[name])[name]
+    return _functions_of(function_files()[name])[name]
 
 
 def library() -> dict[str, Function]:
     """All functions of all files."""
-    return {name: template_function(name) for name in _places()}
+    return {name: template_function(name) for name in function_files()}
 
 
 @cache
@@ -46,7 +46,7 @@ def _texts() -> dict[str, str]:
 
 
 @cache
-def _places() -> dict[str, str]:
+def function_files() -> dict[str, str]:
     """In which file a function is. Programs use few of them, and reading a file takes a while."""
     return {name: file for file, text in _texts().items() for name in _HEADER.findall(text)}
 
