@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dekker.frontends.c.runtime.allocation import ALLOCATION
 from dekker.frontends.c.runtime.atomics import ATOMICS
+from dekker.frontends.c.runtime.attributes import ATTRIBUTES
 from dekker.frontends.c.runtime.basic import BASIC
 from dekker.frontends.c.runtime.c11_threads import C11_THREADS
 from dekker.frontends.c.runtime.cplusplus import CPLUSPLUS
@@ -30,7 +31,7 @@ class Library(Runtime):
 
 RUNTIME = Library(
     *(REFUSED, BASIC, ENDINGS, ALLOCATION, STRINGS, OUTPUT, ATOMICS),
-    *(THREADS, LOCKS, WAITING, C11_THREADS),
+    *(ATTRIBUTES, THREADS, LOCKS, WAITING, C11_THREADS),
     *(CPLUSPLUS, CPLUSPLUS_THREADS),
 )
 

@@ -19,11 +19,12 @@ from dekker.frontends.c.lowering.expressions import binary, offset, scaled, trun
 from dekker.frontends.c.lowering.function import SELF
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.endings import run_at_thread_end
-from dekker.frontends.c.runtime.interface import External, ExternalCall
+from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
+from dekker.frontends.c.runtime.locks import EBUSY, ETIMEDOUT
 from dekker.frontends.c.runtime.waiting import EAGAIN
 from dekker.frontends.c.runtime.whole_program import has_match, is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Assign, Call, Exit, Join, Load, Order, Return, Rmw, Store
+from dekker.ir.instructions import Allocate, Assign, Call, Choose, Exit, Join, Load, Order, Return, Rmw, Store
 
 END_OF_KEYS = 8
 START = "%pthread"
@@ -125,6 +126,23 @@ def _store_unless_null(call: ExternalCall, place: Expr, value: Expr, size: int) 
 
 def _join(call: ExternalCall) -> Expr:
     return join(call, call.argument(0), call.argument(1), 8)
+
+
+def _impatient_join(error: int) -> Handler:
+    """Either the thread has ended, or it has not yet: that is any moment before it is joined."""
+
+    def lower(call: ExternalCall) -> Expr:
+        e, late, end = call.emitter, call.emitter.temporary(), call.emitter.new_label()
+        result = e.temporary()
+        e.emit(Assign(result, Const(error)))
+        e.emit(Choose(late, 0, 1))
+        e.branch(Reg(late), end)
+        join(call, call.argument(0), call.argument(1), 8)
+        e.emit(Assign(result, ZERO))
+        e.place(end)
+        return Reg(result)
+
+    return lower
 
 
 def leave(call: ExternalCall) -> None:
@@ -232,6 +250,8 @@ def _destroy(call: ExternalCall, e: Emitter, key: int) -> None:
 THREADS: Mapping[str, External] = {
     "pthread_create": External(_create),
     "pthread_join": External(_join),
+    "pthread_tryjoin_np": External(_impatient_join(EBUSY)),
+    **dict.fromkeys(("pthread_timedjoin_np", "pthread_clockjoin_np"), External(_impatient_join(ETIMEDOUT))),
     "pthread_exit": External(leave, returns=False, needs_context=True),
     "pthread_self": External(identity_of_thread, needs_context=True),
     "pthread_equal": External(_equal),
@@ -242,15 +262,6 @@ THREADS: Mapping[str, External] = {
     **dict.fromkeys(
         (
             "pthread_detach",
-            "pthread_attr_init",
-            "pthread_attr_destroy",
-            "pthread_attr_setdetachstate",
-            "pthread_attr_setstacksize",
-            "pthread_attr_setscope",
-            "pthread_attr_setschedpolicy",
-            "pthread_attr_setinheritsched",
-            "pthread_setconcurrency",
-            "pthread_setname_np",
             "sched_yield",
             "pthread_yield",
             "usleep",
