@@ -64,5 +64,8 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
         return name, ENGINES[name](task)
     try:
         return rsmc.NAME, rsmc.run(task)
-    except UnsupportedError:
-        return axiomatic.NAME, axiomatic.run(task)
+    except UnsupportedError as refusal:
+        try:
+            return axiomatic.NAME, axiomatic.run(task)
+        except UnsupportedError:
+            raise refusal from None

@@ -11,6 +11,7 @@ removed.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -18,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +38,7 @@ _COMMON = (
 )
 _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 """zig defines `NDEBUG` at level 1, which would remove the assertions."""
+ABANDONED_S = 600
 _OTHER = ("-target", "x86_64-linux-gnu")
 
 
@@ -61,14 +64,45 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
     if path.endswith(".ll"):
         return Compiled(Source(path, _read(path)), compiled=False)
     _read(path)
-    with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
-        output = Path(folder, "module.ll")
-        command = [*_command(path, compiler), *flags, "-o", str(output), path]
-        kept = cache_folder() if _is_cpp(path) else Path(folder)
-        finished = _run(command, kept)
+    command = [*_command(path, compiler), *flags]
+    with _folders(path, command) as (cache, folder):
+        output = folder / "module.ll"
+        command += ("-o", str(output), path)
+        finished = _run(command, cache)
         if finished.returncode != 0 or not output.exists():
             raise CompilerError(_complaint(finished, command))
         return Compiled(Source(f"{path} (LLVM IR)", output.read_text(encoding="utf-8")), finished.stderr)
+
+
+@contextmanager
+def _folders(path: str, command: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Where zig keeps results, and a folder for this one. Its name belongs to what zig knows a result by, so that it
+    has to be the same for the same call; while another process uses it, there is one that is never the same."""
+    with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
+        if not _is_cpp(path):
+            yield Path(temporary), Path(temporary)
+            return
+        cache = cache_folder()
+        call = "\0".join((os.getcwd(), path, *command))
+        folder = cache / f"call-{hashlib.sha256(call.encode()).hexdigest()[:24]}"
+        if not _claim(folder):
+            yield cache, Path(temporary)
+            return
+        try:
+            yield cache, folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claim(folder: Path) -> bool:
+    """Makes the folder, also in place of one that somebody left behind."""
+    try:
+        if folder.exists() and time.time() - folder.stat().st_mtime > ABANDONED_S:
+            shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    except OSError:
+        return False
+    return True
 
 
 def _read(path: str) -> str:
