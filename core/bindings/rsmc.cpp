@@ -27,7 +27,7 @@ using Numbers = std::vector<std::int64_t>;
 // operation destination success address value expected size update flags target read_class write_class failed_class
 // low high first_argument n_arguments
 constexpr std::size_t instruction_fields = 17;
-enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4, flag_own = 8, flag_program = 16 };
+enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4, flag_own = 8, flag_program = 16, flag_loose = 32 };
 enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
 
 std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(number); }
@@ -47,6 +47,7 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_weak = (n[8] & flag_weak) != 0;
   i.is_own = (n[8] & flag_own) != 0;
   i.ends_program = (n[8] & flag_program) != 0;
+  i.is_loose = (n[8] & flag_loose) != 0;
   i.target = small(n[9]);
   i.read_class = small(n[10]);
   i.write_class = small(n[11]);
@@ -171,6 +172,7 @@ const char* violation_name(ViolationKind kind) {
     case ViolationKind::release: return "release";
     case ViolationKind::allocation: return "allocation";
     case ViolationKind::leak: return "leak";
+    case ViolationKind::unsupported: return "unsupported";
   }
   return "";
 }

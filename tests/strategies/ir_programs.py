@@ -36,6 +36,7 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Order,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -226,7 +227,7 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     Fence: lambda draw, scope: Fence(_one(draw, FENCES)),
     Join: lambda draw, scope: Join(_result(draw), expression(draw, scope)),
     Assume: lambda draw, scope: Assume(expression(draw, scope)),
-    Assert: lambda draw, scope: Assert(expression(draw, scope), draw(NAMES)),
+    Assert: lambda draw, scope: Assert(expression(draw, scope), draw(NAMES), _flag(draw)),
     Choose: _choose,
     Allocate: _allocate,
     Free: lambda draw, scope: Free(expression(draw, scope)),
@@ -238,6 +239,7 @@ ENDS: dict[type[Instruction], Drawer] = {
     Spawn: lambda draw, scope: Spawn(_result(draw), *_callee(draw, scope)),
     Return: lambda draw, scope: Return(expression(draw, scope) if _flag(draw) else None),
     Exit: lambda draw, scope: Exit(_flag(draw)),
+    Refuse: lambda draw, scope: Refuse(draw(NAMES)),
 }
 
 JUMPS: dict[type[Instruction], Drawer] = {

@@ -389,7 +389,8 @@ class Explorer {
       return;
     }
     note_violations();
-    if (any_thread(ThreadStatus::failed)) {
+    const bool has_failed_check = note_failed_checks();
+    if (has_failed_check || any_thread(ThreadStatus::failed)) {
       ++statistics.failed;
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
@@ -427,15 +428,26 @@ class Explorer {
   }
 
   // Does every waiting thread wait for ever? It does if all that it read in its last round is the last word on its location.
-  // A thread that is still running waits for another to end.
+  // A thread that is still running waits for another to end. A loop that reads nothing does not wait for anything.
   bool is_deadlock() const {
     return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
       if (thread.status != ThreadStatus::waiting) return true;
+      if (!waits_for_memory(thread)) return false;
       for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
         const Event<W>& e = event(thread.events[i]);
         if (e.kind == EventKind::read && !reads_last_write(e)) return false;
       }
       return true;
+    });
+  }
+
+  bool waits_for_memory(const ThreadState<W>& thread) const {
+    const std::vector<Instruction>& code = program_.block(thread.block).code;
+    const auto first = code.begin() + code[at(thread.pc)].target;
+    return std::any_of(first, code.begin() + thread.pc, [](const Instruction& instruction) {
+      const Operation operation = instruction.operation;
+      return operation == Operation::load || operation == Operation::read_modify_write ||
+             operation == Operation::compare_exchange || operation == Operation::call;
     });
   }
 
@@ -458,6 +470,17 @@ class Explorer {
           note_violation({run_.machine().kind_outside(e.address), run_.machine().place_of(e), e.address});
       }
     }
+  }
+
+  bool note_failed_checks() {
+    bool any = false;
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      for (const OpenCheck& check : thread.open_checks)
+        if (run_.machine().value(check.condition) == Value{0}) {
+          note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
+          any = true;
+        }
+    return any;
   }
 
   void note_writes_after_release(const Location<W>& location) {

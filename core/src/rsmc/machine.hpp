@@ -123,6 +123,13 @@ struct Rounds {
   std::uint64_t n_open_branches;
 };
 
+// A check whose condition was not known when the thread came to it.
+struct OpenCheck {
+  NodeId condition;
+  std::int32_t block;
+  std::int32_t pc;
+};
+
 // When control last came to where an await goes back to: how many events the thread had then.
 struct AwaitStart {
   std::size_t depth;
@@ -142,6 +149,7 @@ struct ThreadState {
   std::vector<EventId> events;
   std::vector<Rounds> rounds;
   std::vector<AwaitStart> await_starts;
+  std::vector<OpenCheck> open_checks;
   std::uint64_t n_open_branches = 0;
   Sources<W> control;
   EventId linked = no_event;
@@ -432,10 +440,10 @@ class Machine {
     if (static_cast<std::size_t>(state.pc) >= code.size()) return true;
     const Instruction& instruction = code[static_cast<std::size_t>(state.pc)];
     switch (instruction.operation) {
+      case Operation::check: return instruction.is_loose || known(state, instruction.value);
       case Operation::branch:
       case Operation::assume:
       case Operation::await:
-      case Operation::check:
       case Operation::join:
       case Operation::allocate:
       case Operation::release:
@@ -495,10 +503,8 @@ class Machine {
           state.pc = pc;
         }
         break;
-      case Operation::check:
-        merge(state.control, sources_of(state, instruction.value));
-        if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
-        break;
+      case Operation::check: check(state, pc, instruction); break;
+      case Operation::refuse: fail(state, pc, ViolationKind::unsupported, 0); break;
       case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
       case Operation::exit: exit(thread, state, instruction); break;
       case Operation::call: call(state, pc, instruction); break;
@@ -528,6 +534,16 @@ class Machine {
         return;
       }
     state.await_starts.push_back({depth, state.pc, state.events.size()});
+  }
+
+  // What a loose one says may be known only later; the thread does not wait for it.
+  void check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    if (instruction.is_loose && !known(state, instruction.value)) {
+      state.open_checks.push_back({evaluate(state, instruction.value).node, state.block, pc});
+      return;
+    }
+    if (!instruction.is_loose) merge(state.control, sources_of(state, instruction.value));
+    if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
   }
 
   static void fail(ThreadState<W>& state, std::int32_t pc, ViolationKind kind, Address address) {
@@ -639,7 +655,7 @@ class Machine {
   void call(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     const std::int32_t block = called_block(state, instruction);
     if (block == none || state.callers.size() >= deepest_call) {
-      fail(state, pc, ViolationKind::call, block == none ? *value(evaluate(state, instruction.value).node) : 0);
+      fail(state, pc, ViolationKind::call, block == none ? *value(evaluate(state, instruction.value).node) : too_deep);
       return;
     }
     const std::vector<RegisterContent<W>> given = arguments(state, instruction);
@@ -847,6 +863,7 @@ class Machine {
 
   static constexpr Address allocation_gap = 64;
   static constexpr std::size_t deepest_call = 10'000;
+  static constexpr Address too_deep = ~Address{0};
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 

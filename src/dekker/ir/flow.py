@@ -15,6 +15,7 @@ from dekker.ir.instructions import (
     Instruction,
     Jump,
     Load,
+    Refuse,
     Return,
     StoreConditional,
 )
@@ -40,7 +41,7 @@ def successors(function: Function, index: int) -> tuple[int, ...]:
             return (function.labels[target],)
         case Branch(_, target) | Await(_, target):
             return (index + 1, function.labels[target])
-        case Return() | Exit():
+        case Return() | Exit() | Refuse():
             return ()
     return (index + 1,)
 

@@ -166,9 +166,18 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Assert:
-    """A thread whose assertion fails stops there. What follows depends on the condition, as behind a branch."""
+    """A thread whose assertion fails stops there. What follows depends on the condition, as behind a branch; if it is
+    `loose`, as one that no code stands for, what follows does not, and may have happened when it fails."""
 
     condition: Expr
+    message: str
+    loose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """What cannot be followed. If an execution comes here there is no answer but an error."""
+
     message: str
 
 
@@ -246,6 +255,7 @@ Instruction = (
     | Assume
     | Await
     | Assert
+    | Refuse
     | Choose
     | Allocate
     | Free

@@ -71,6 +71,7 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Order,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -368,6 +369,7 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,
     Exit: _exit,
+    Refuse: _nothing,
 }
 
 

@@ -456,7 +456,8 @@ def _await(machine: _Machine, instruction: Await) -> None:
 
 def _assert(machine: _Machine, instruction: Assert) -> None:
     condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
+    if not instruction.loose:
+        machine.depend_on(condition)
     if not condition.value:
         machine.run.failure, machine.run.failure_span = instruction.message, machine.span
         raise machine.end(FAILED)

@@ -35,6 +35,7 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Order,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -194,6 +195,8 @@ INSTRUCTIONS: list[tuple[Instruction, str]] = [
     (AtomicBegin(), "atomic-begin"),
     (AtomicEnd(), "atomic-end"),
     (Exit(), "exit"),
+    (Assert(Reg("r"), "never", loose=True), 'assert loose r, "never"'),
+    (Refuse("signals"), 'refuse "signals"'),
     (Exit(everything=True), "exit everything"),
     (Exit(True, Reg("r")), "exit everything r"),
 ]

@@ -44,6 +44,7 @@ enum class Operation : std::uint8_t {
   allocate,
   release,
   measure,  // the size of an object that was allocated
+  refuse,   // what cannot be followed
 };
 
 inline constexpr std::int32_t none = -1;
@@ -62,6 +63,7 @@ struct Instruction {
   bool is_weak = false;
   bool is_own = false;        // allocate: no memory of the heap that the program would have to release
   bool ends_program = false;  // exit: of all threads
+  bool is_loose = false;      // check: nothing behind it depends on it
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
   std::int32_t read_class = none;   // event classes, by number
   std::int32_t write_class = none;

@@ -359,7 +359,9 @@ def _(instruction: Await, context: Context, path: Path, span: Span | None) -> It
 @_step.register
 def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     condition = _evaluate(instruction.condition, path, context.layout)
-    path = replace(path, control=path.control | condition.reads, picked_control=path.picked_control | condition.picked)
+    if not instruction.loose:
+        control, picked = path.control | condition.reads, path.picked_control | condition.picked
+        path = replace(path, control=control, picked_control=picked)
     yield from _assume(path, condition.term, True)
     for failed in _assume(path, condition.term, False):
         yield replace(failed, status="failed", failure=instruction.message, failure_span=span)

@@ -30,6 +30,7 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Measure,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -65,6 +66,7 @@ OPERATIONS = {
     Allocate: 18,
     Free: 19,
     Measure: 20,
+    Refuse: 21,
 }
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
@@ -77,7 +79,7 @@ FIELDS = (
     "failed_class low high first_argument n_arguments"
 ).split()
 DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
-SIGNED, EXCLUSIVE, WEAK, OWN, PROGRAM = 1, 2, 4, 8, 16
+SIGNED, EXCLUSIVE, WEAK, OWN, PROGRAM, LOOSE = 1, 2, 4, 8, 16, 32
 
 EventClass = tuple[list[int], int, int]
 
@@ -207,8 +209,12 @@ class Encoder:
                 found = {"target": function.labels[target]}
             case Branch(condition, target) | Await(condition, target):
                 found = {"value": self.expression(condition), "target": function.labels[target]}
-            case Assume(condition) | Assert(condition, _):
+            case Assume(condition):
                 found = {"value": self.expression(condition)}
+            case Assert(condition, _, loose):
+                found = {"value": self.expression(condition), "flags": LOOSE * loose}
+            case Refuse():
+                found = {}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
             case Exit(everything):

@@ -202,6 +202,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
             result.satisfying += count
         else:
             result.violating += count
+    _require_support(task.program, exploration)
     for kind, place, address, example in exploration.violations:
         violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
@@ -241,7 +242,7 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case "double free":
             message = "this memory may have been freed already"
         case "call":
-            message = f"call of {address:#x}, which is no function" if address else TOO_DEEP
+            message = TOO_DEEP if address == ALL_BITS else f"call of {address:#x}, which is no function"
         case "join":
             message = f"join of {address}, which is no thread"
         case "release":
@@ -251,6 +252,14 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case _:
             message = f"allocation of {address} bytes: a thread has {HEAP_GIGABYTES} GB"
     return Violation(kind, message, _span(program, place))
+
+
+def _require_support(program: Program, exploration: Exploration) -> None:
+    """An execution came to what cannot be followed."""
+    for kind, place, _, _ in exploration.violations:
+        if kind == "unsupported":
+            message = getattr(_function(program, place[1]).body[place[2]], "message", "this is not supported")
+            raise UnsupportedError(message, _span(program, place))
 
 
 def _outside(size: int, address: int) -> str:

@@ -53,7 +53,8 @@ words in small letters are written as they are.
                | [NAME "="] join EXPRESSION
                | assume EXPRESSION
                | await EXPRESSION "->" NAME                                               waits, going back to the label
-               | assert EXPRESSION "," STRING
+               | assert [loose] EXPRESSION "," STRING
+               | refuse STRING
                | NAME "=" choose NUMBER ".." NUMBER
                | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
                | NAME "=" measure EXPRESSION

@@ -31,6 +31,7 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Order,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -333,6 +334,9 @@ def _await(c: _Cursor) -> Instruction:
     return Await(condition, c.name("a label"))
 
 
+_MESSAGE = "a message between double quotes"
+
+
 def _return(c: _Cursor) -> Instruction:
     return Return() if c.kind in ("}", "end") or _line_ends(c) else Return(_expression(c))
 
@@ -344,9 +348,10 @@ def _exit(c: _Cursor) -> Instruction:
 
 
 def _assert(c: _Cursor) -> Instruction:
+    loose = c.accept("loose")
     condition = _expression(c)
     c.expect(",")
-    return Assert(condition, c.string("a message between double quotes"))
+    return Assert(condition, c.string(_MESSAGE), loose)
 
 
 def _choose(c: _Cursor, dst: str) -> Instruction:
@@ -372,6 +377,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "assume": lambda c: Assume(_expression(c)),
     "await": _await,
     "assert": _assert,
+    "refuse": lambda c: Refuse(c.string(_MESSAGE)),
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),

@@ -38,7 +38,7 @@ from dekker.frontends.c.lowering.memory import (
     lower_load,
     lower_store,
 )
-from dekker.frontends.c.lowering.problem import Problem
+from dekker.frontends.c.lowering.problem import Problem, left_out_message
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
     lower_conversion,
@@ -52,7 +52,7 @@ from dekker.frontends.c.lowering.values import (
 )
 from dekker.frontends.c.runtime.interface import External, Runtime
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
-from dekker.ir.instructions import Allocate, Call, Exit, Return, Store
+from dekker.ir.instructions import Allocate, Call, Exit, Refuse, Return, Store
 from dekker.ir.instructions import Instruction as Step
 from dekker.ir.program import Cell, Function, Object, Program, Thread
 from dekker.source import Source, Span
@@ -63,8 +63,9 @@ THREAD = "%thread"
 ATOMIC_PREFIX = "__VERIFIER_atomic_"
 
 _CONSTRUCTORS = "llvm.global_ctors"
-_STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ"))
+_STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ", "_ZSt7nothrow"))
 _TYPE_INFORMATION = ("_ZTV", "_ZTI", "_ZTS", "__dso_handle")
+_LIBRARY_NAMES = ("_ZNSt", "_ZNKSt", "_ZSt", "_ZTHSt", "__cxa_", "_Unwind_", "__dynamic_cast")
 _HINT = "define it in a file of its own and name that file too, or leave the call out with the preprocessor"
 
 
@@ -99,6 +100,14 @@ HANDLERS: dict[type[syntax.Instruction], Handler] = {
     syntax.Unsupported: lower_unsupported,
     syntax.DebugValue: _ignore,
 }
+
+
+class SourceNeeded(Exception):
+    """A file has to be compiled with the program."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
 
 
 @dataclass(slots=True)
@@ -155,8 +164,18 @@ class Unit:
         return Address(linked.name)
 
     def _check_known(self, linked: Linked) -> None:
-        if not linked.defined and self.runtime.find(linked.name) is None:
+        if not linked.defined and self.runtime.find(linked.name) is None and not self.is_left_out(linked.name):
             raise self.unknown_function(linked.name)
+
+    def is_left_out(self, name: str) -> bool:
+        """Is it a function of the C++ library that is an error only if an execution comes to it? Headers call much that
+        most programs never reach. A function whose source is at hand is compiled instead."""
+        if not name.startswith(_LIBRARY_NAMES):
+            return False
+        source = self.runtime.source_of(name)
+        if source is not None and source not in (unit.module.source.name for unit in self.linkage.units):
+            raise SourceNeeded(source)
+        return True
 
     def unknown_function(self, name: str) -> Problem:
         return Problem(f"the function `{name}` is not defined, and its effect is not known", _HINT)
@@ -278,6 +297,9 @@ class Unit:
         assert isinstance(linked.entity, Header)
         header = linked.entity
         external = self.runtime.find(header.name)
+        if external is None and not linked.defined:
+            self.functions[linked.name] = Function(linked.name, (), (Refuse(left_out_message(linked.name)),))
+            return
         replaced = external is not None and (external.overrides or not linked.defined)
         blocks = _forwarder(header) if replaced else linked.module.blocks(header.name)
         lowering = FunctionLowering(self, linked, header, blocks, HANDLERS)

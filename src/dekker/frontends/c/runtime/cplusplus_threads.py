@@ -1,5 +1,8 @@
 """What `std::thread`, `std::mutex`, `std::shared_ptr` and their like call: the part of libc++ that is no header.
 
+What the library keeps for each thread is released when the thread begins: only functions that act at its end, which are
+not known here, would use it.
+
 `std::thread` itself, `lock_guard` and `unique_lock` are headers, compiled with the program. A mutex is laid out as that
 of `pthread.h`, a condition variable too; a `shared_mutex` is used as a read-write lock. Time stands still.
 """
@@ -10,7 +13,9 @@ import re
 from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.expressions import binary
+from dekker.frontends.c.runtime.allocation import free
 from dekker.frontends.c.runtime.basic import ends, nothing
+from dekker.frontends.c.runtime.cplusplus import throw
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import init_mutex, lock_mutex, on_mutex, template, try_lock_mutex, unlock_mutex
 from dekker.frontends.c.runtime.templates import expand
@@ -92,7 +97,7 @@ def _tried(name: str, *, own: bool = False) -> External:
 
 def _throws(what: str) -> External:
     def lower(call: ExternalCall) -> None:
-        call.emitter.fail(f"an exception is thrown: {what}")
+        throw(call, f": {what}")
 
     return ends(lower)
 
@@ -155,7 +160,10 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     "_ZNSt3__122__libcpp_verbose_abortEPKcz": _throws("libc++ gives up"),
 }
 
+_SET_DATA = r"_ZNSt3__121__thread_specific_ptrINS_15__thread_structEE11set_pointerE\w+"
+
 CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
+    re.compile(_SET_DATA): External(free, overrides=True),
     re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
     re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(
         _try_lock, overrides=True, needs_context=True

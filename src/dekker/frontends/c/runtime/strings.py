@@ -13,7 +13,8 @@ from dekker.frontends.c.lowering.memory import copy_any, fill_any
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.templates import expand
 from dekker.ir.arithmetic import mask
-from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr
+from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
+from dekker.ir.instructions import Load
 from dekker.ir.program import Cell, Object
 
 _EVERYTHING = Const(mask(64))
@@ -41,6 +42,28 @@ def _first_argument(name: str, count: int, *more: Expr) -> External:
         return call.argument(0)
 
     return External(lower)
+
+
+def _compare_memory(call: ExternalCall) -> Expr:
+    """Of the size of a number, as numbers: the first byte is the most significant one."""
+    size = call.constant(2)
+    if size not in (2, 4, 8):
+        return expand(call, "compare_bytes", *_two(call), call.argument(2))
+    e, registers = call.emitter, [call.emitter.temporary() for _ in range(2)]
+    for register, address in zip(registers, _two(call), strict=True):
+        e.emit(Load(register, address, size))
+    left, right = (e.keep(_reversed(size, Reg(register))) for register in registers)
+    width = 8 * size
+    smaller = select(binary("ult", width, left, right), Const(mask(32)), ONE)
+    return select(binary("eq", width, left, right), ZERO, smaller)
+
+
+def _reversed(size: int, value: Expr) -> Expr:
+    total: Expr = ZERO
+    for index in range(size):
+        byte = truncate(8, binary("lshr", 64, value, Const(8 * index)))
+        total = binary("or", 64, binary("shl", 64, byte, Const(8 * (size - 1 - index))), total)
+    return total
 
 
 def _copy(call: ExternalCall) -> Expr:
@@ -234,7 +257,7 @@ STRINGS: Mapping[str, External] = {
     "bcopy": External(_copy_backwards),
     **_both("memset", External(_fill)),
     **dict.fromkeys(("bzero", "explicit_bzero"), External(_clear)),
-    **dict.fromkeys(("memcmp", "bcmp"), _library("compare_bytes", 3)),
+    **dict.fromkeys(("memcmp", "bcmp"), External(_compare_memory)),
     "memchr": _library("find_byte", 3, byte=1),
     "memrchr": _library("find_last_byte", 3, byte=1),
     "strlen": _library("string_length", 1),
