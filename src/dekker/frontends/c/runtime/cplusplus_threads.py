@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.expressions import binary
-from dekker.frontends.c.runtime.allocation import free
 from dekker.frontends.c.runtime.basic import ends, nothing
 from dekker.frontends.c.runtime.cplusplus import throw
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
@@ -22,7 +21,7 @@ from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.threads import join
 from dekker.frontends.c.runtime.waiting import timed_wait, wait
 from dekker.ir.expressions import ONE, ZERO, Const, Expr, Reg
-from dekker.ir.instructions import Load, Store
+from dekker.ir.instructions import Free, Load, Store
 
 _LOCAL_DATA = "thread data of libc++"
 
@@ -80,6 +79,10 @@ def _end_of_thread(call: ExternalCall) -> None:
     e, thread = call.emitter, call.emitter.temporary()
     e.emit(Load(thread, call.argument(0), 8))
     e.require(binary("eq", 64, Reg(thread), ZERO), "a `std::thread` ends that is neither joined nor detached")
+
+
+def _release_data(call: ExternalCall) -> None:
+    call.emitter.emit(Free(call.argument(1)))
 
 
 def _thread_data(call: ExternalCall) -> Expr:
@@ -163,7 +166,7 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
 _SET_DATA = r"_ZNSt3__121__thread_specific_ptrINS_15__thread_structEE11set_pointerE\w+"
 
 CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
-    re.compile(_SET_DATA): External(free, overrides=True),
+    re.compile(_SET_DATA): External(_release_data, overrides=True),
     re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
     re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(
         _try_lock, overrides=True, needs_context=True
