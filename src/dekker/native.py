@@ -97,9 +97,9 @@ TRACE_KINDS = "RWFC"
 class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
     `violations` are kind, place, address and an example; runs were cut at the places `cut_at`; `n_alone` accesses and
-    fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for which the
-    model allowed no parameter; `mixed_sizes` is the place of an access that overlaps another of different size, in
-    which case there is nothing else."""
+    fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for
+    which the model allowed no parameter; `mixed_sizes` is the place of an access that overlaps another of different
+    size, in which case there is nothing else."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]

@@ -182,6 +182,14 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Print:
+    """Has no effect; a witness shows `text` with its directives, those of C's `printf`, filled in."""
+
+    text: str
+    arguments: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Choose:
     """`dst` becomes any value from `low` to `high`, both included."""
 
@@ -256,6 +264,7 @@ Instruction = (
     | Await
     | Assert
     | Refuse
+    | Print
     | Choose
     | Allocate
     | Free

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView
+
 from dekker.ir.expressions import Address
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program
@@ -18,6 +20,16 @@ class InitialMemory:
                 value = layout.resolve(cell.value) if isinstance(cell.value, Address) else cell.value
                 for i in range(cell.size):
                     self._bytes[start + cell.offset + i] = value >> 8 * i & 0xFF
+
+    def written(self, address: int, size: int, value: int) -> InitialMemory:
+        """The same with these bytes changed."""
+        changed = InitialMemory.__new__(InitialMemory)
+        changed._bytes = self._bytes | {address + i: value >> 8 * i & 0xFF for i in range(size)}
+        return changed
+
+    def known_bytes(self) -> KeysView[int]:
+        """Where a cell says what there is."""
+        return self._bytes.keys()
 
     def read(self, address: int, size: int) -> int:
         return sum(self._bytes.get(address + i, 0) << 8 * i for i in range(size))

@@ -29,7 +29,7 @@ TRUE = Truth(True)
 ALL_BITS = mask(64)
 FIRST_PAGE = 4096
 HEAP_GIGABYTES = 4
-TOO_DEEP = "calls are nested more than 10000 deep"
+TOO_DEEP = "calls are nested too deeply"
 STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 

@@ -55,6 +55,7 @@ words in small letters are written as they are.
                | await EXPRESSION "->" NAME                                               waits, going back to the label
                | assert [loose] EXPRESSION "," STRING
                | refuse STRING
+               | print STRING "(" EXPRESSION,* ")"                                        directives as in C's printf
                | NAME "=" choose NUMBER ".." NUMBER
                | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
                | NAME "=" measure EXPRESSION

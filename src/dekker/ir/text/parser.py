@@ -31,6 +31,7 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Order,
+    Print,
     Refuse,
     Return,
     Rmw,
@@ -354,6 +355,10 @@ def _assert(c: _Cursor) -> Instruction:
     return Assert(condition, c.string(_MESSAGE), loose)
 
 
+def _print(c: _Cursor) -> Instruction:
+    return Print(c.string("a text between double quotes"), _arguments(c))
+
+
 def _choose(c: _Cursor, dst: str) -> Instruction:
     low = c.number("the lowest number to choose")
     c.expect("..")
@@ -378,6 +383,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "await": _await,
     "assert": _assert,
     "refuse": lambda c: Refuse(c.string(_MESSAGE)),
+    "print": _print,
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dekker.frontends.c.runtime.allocation import ALLOCATION
+from dekker.frontends.c.runtime.asynchronous import ASYNCHRONOUS
 from dekker.frontends.c.runtime.atomics import ATOMICS
 from dekker.frontends.c.runtime.attributes import ATTRIBUTES
 from dekker.frontends.c.runtime.basic import BASIC
@@ -39,7 +40,7 @@ class Library(Runtime):
 
 RUNTIME = Library(
     *(REFUSED, BASIC, ENDINGS, ALLOCATION, STRINGS, OUTPUT, ATOMICS),
-    *(ATTRIBUTES, THREADS, LOCKS, WAITING, C11_THREADS),
+    *(ATTRIBUTES, THREADS, ASYNCHRONOUS, LOCKS, WAITING, C11_THREADS),
     *(CPLUSPLUS, CPLUSPLUS_THREADS),
 )
 
