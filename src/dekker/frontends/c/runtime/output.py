@@ -41,7 +41,7 @@ def _print_character(call: ExternalCall) -> Expr:
 
 
 def _random(call: ExternalCall) -> Expr:
-    call.emitter.emit(Choose(call.register, 0, max(0, call.lowering.unit.nondet[1])))
+    call.emitter.emit(Choose(call.register, 0, max(0, call.lowering.unit.nondet[1]), partial=True))
     return Reg(call.register)
 
 
