@@ -273,13 +273,25 @@ def copy_bytes(f: FunctionLowering, target: Side, source: Side, size: int, shape
 def _write(f: FunctionLowering, target: Side, start: int, width: int, value: Expr) -> None:
     if target.variable is not None:
         write_pieces(f, target.variable, target.start + start, width, value)
-    else:
-        f.emitter.emit(Store(offset(target.address, start), value, width))
+        return
+    parts = _powers(width)
+    if len(parts) > 1:
+        value = f.emitter.keep(value)
+    for at, size in parts:
+        part = value if size == width else truncate(8 * size, binary("lshr", 64, value, Const(8 * at)))
+        f.emitter.emit(Store(offset(target.address, start + at), part, size))
 
 
 def _read(f: FunctionLowering, source: Side, start: int, width: int) -> Expr:
     if source.variable is not None:
         return read_pieces(f, source.variable, source.start + start, width)
+    parts = _powers(width)
+    if len(parts) > 1:
+        total: Expr = ZERO
+        for at, size in parts:
+            part = binary("shl", 64, _read(f, source, start + at, size), Const(8 * at))
+            total = part if at == 0 else binary("or", 64, total, part)
+        return total
     address = offset(source.address, start)
     if isinstance(address, Address):
         known = f.unit.constant_at(address, width)
@@ -333,9 +345,7 @@ def _common_pieces(f: FunctionLowering, sides: tuple[Side, ...], size: int) -> l
         return None
     for side in in_registers:
         for piece in _covered(f, side, size):
-            start = piece.offset - side.start
-            for at, width in _powers(piece.size) if len(in_registers) < len(sides) else [(0, piece.size)]:
-                found[start + at, width] = None
+            found[piece.offset - side.start, piece.size] = None
     return sorted(found)
 
 
