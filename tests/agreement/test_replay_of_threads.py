@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import Phase, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.strategies import threaded_programs
 
@@ -47,7 +47,8 @@ def check_program(program: Program, model: Model) -> list[CheckViolation]:
         replayed = replay(task.program, trace)
         assert judge(model, replayed.execution).allowed, print_program(task.program)
         assert all(run.end in ("complete", "unborn") for run in replayed.runs), print_program(task.program)
-        assert not replayed.failures
+        kinds = {violation.kind for violation in result.violations}
+        assert {failure.kind for failure in replayed.failures} <= kinds, print_program(task.program)
     found = list(violations_of(task, rsmc.NAME, result))
     for violation in found:
         witness = violation.witness
@@ -72,7 +73,7 @@ def test_what_is_found_replays(program: Program, name: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=3000, phases=(Phase.generate,))
 @given(program=threaded_programs.programs(), name=st.sampled_from(MODELS))
 def test_campaign(program: Program, name: str) -> None:
     check_program(program, load_model(name))

@@ -147,6 +147,7 @@ struct ThreadState {
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
   EventId begin = no_event;       // and the read that waits for it
   EventId end = no_event;         // the write that lets others join
+  EventId joined = no_event;      // the read of the last join
   std::int32_t n_spawned = 0;
   Address allocated = 0;  // bytes
   ViolationKind failure = ViolationKind::assertion;
@@ -401,6 +402,9 @@ class Machine {
 
   bool can_continue(const ThreadState<W>& state) const {
     if (state.begin != no_event && events_[state.begin].state != EventState::committed) return false;
+    // The fence behind a join keeps everything later back, so there is nothing to gain; but what would go wrong there does
+    // not happen if the other thread never ends.
+    if (state.joined != no_event && events_[state.joined].state != EventState::committed) return false;
     if (order_.in_order && !state.events.empty()) {
       for (auto it = state.events.rbegin(); it != state.events.rend() && it - state.events.rbegin() < 3; ++it)
         if (events_[*it].state == EventState::pending) return false;
@@ -709,6 +713,7 @@ class Machine {
     }
     const auto other = static_cast<std::int32_t>(handle - 1);
     const EventId id = synchronisation_read(thread, state, pc, end_address(other), other);
+    state.joined = id;
     synchronisation_fence(thread, state, pc);
     if (instruction.destination != none) in_register(state, instruction.destination) = loaded(id, false);
   }

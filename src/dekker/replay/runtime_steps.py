@@ -23,6 +23,7 @@ from dekker.ir.layout import (
     thread_at,
 )
 from dekker.ir.program import Function
+from dekker.replay.frames import note_function
 from dekker.replay.machine import WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
 from dekker.replay.words import ZERO, Word, number
@@ -41,6 +42,7 @@ def _call(machine: Machine, instruction: Call) -> None:
     arguments = _values(machine, instruction.arguments)
     registers = dict(zip(function.parameters, arguments, strict=False))
     machine.calls.append(Frame(function, registers, instruction.dst))
+    note_function(machine.world, machine.run.thread, function)
 
 
 def _callee(machine: Machine, expression: Expr) -> Function:

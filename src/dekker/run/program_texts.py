@@ -1,8 +1,8 @@
 """The text of a program in a witness, and the program from that text.
 
 A litmus test or .rsmc program is kept as it was written, if reading it again gives what the engine ran. Others, those
-with loops that wait and all that were compiled, are kept in the program representation: another compiler, or the same one
-elsewhere, may not compile them alike.
+with loops that wait and all that were compiled, are kept in the program representation: another compiler, or the same
+one elsewhere, may not compile them alike.
 """
 
 from __future__ import annotations
