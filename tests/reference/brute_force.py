@@ -17,6 +17,7 @@ from dekker.execution import INITIAL_THREAD, Event, Execution, as_seen_by, base_
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
+from dekker.task import Limits
 
 Sources = dict[Place, Place | None]
 
@@ -34,7 +35,7 @@ def allowed_executions(program: Program, model: Model, unroll: int) -> Iterator[
 def _candidates(program: Program, unroll: int) -> Iterator[Execution]:
     places = layout(program)
     memory = InitialMemory(program, places)
-    threads = [list(thread_paths(program, places, thread, unroll)) for thread in range(len(program.threads))]
+    threads = [list(thread_paths(program, places, thread, Limits(unroll))) for thread in range(len(program.threads))]
     for paths in product(*threads):
         if all(path.status == "complete" for path in paths):
             yield from _with_sources(paths, memory)

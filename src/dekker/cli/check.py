@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.witness_files import terminal_width, write_witness
@@ -25,7 +26,7 @@ STATUS = {
 }
 
 
-@click.command(name="check")
+@click.command(name="check", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
 @click.option("--model", "-m", help="A model's name or a .cat file (default: rc11 for C and C++).")
 @click.option(
@@ -67,16 +68,14 @@ def command(
     executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run that
     leads to it.
     """
-    files = tuple(path for path in paths if not path.startswith("-"))
-    flags = tuple(path for path in paths if path.startswith("-"))
     limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
-    report = check(files, CheckOptions(model, engine, limits, flags, cc))
+    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc))
     if json_file != "-":
         print(check_text(report, terminal_width()))
     if witness_file is not None:
         _write_witness(witness_file, report)
     if json_file is not None:
-        _write(json_file, check_json(report))
+        write_answer(json_file, check_json(report))
     return STATUS[report.verdict]
 
 
@@ -88,7 +87,7 @@ def _write_witness(file: str, report: CheckReport) -> None:
         write_witness(Path(file), witness)
 
 
-def _write(file: str, text: str) -> None:
+def write_answer(file: str, text: str) -> None:
     if file == "-":
         print(text, file=sys.stdout)
         return

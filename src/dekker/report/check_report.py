@@ -30,7 +30,7 @@ class CheckViolation:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What was checked, and what was found."""
+    """What was checked, and what was found. `error` says why there is no answer, if there is none."""
 
     paths: tuple[str, ...]
     model: str
@@ -40,6 +40,7 @@ class CheckReport:
     violations: tuple[CheckViolation, ...]
     result: Result
     time_s: float
+    error: str | None = None
 
 
 # --- for a person
@@ -126,24 +127,25 @@ def _count(number: int, noun: str) -> str:
 
 
 def check_json(report: CheckReport) -> str:
+    return json.dumps(check_record(report), ensure_ascii=False)
+
+
+def check_record(report: CheckReport) -> dict[str, object]:
     result = report.result
     stats: dict[str, object] = {name: result.statistics[name] for name in STATISTICS if name in result.statistics}
-    return json.dumps(
-        {
-            "verdict": report.verdict.value,
-            "model": report.model,
-            "engine": report.engine,
-            "complete": result.stopped_by is None and not result.cut,
-            "bounds": {
-                "unroll": report.limits.unroll,
-                "cut": [_place(span) for span in result.cut_at],
-                "stopped_by": result.stopped_by,
-            },
-            "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
-            "violation": _violation(report.violations) if report.violations else None,
+    return {
+        "verdict": report.verdict.value,
+        "model": report.model,
+        "engine": report.engine,
+        "complete": result.stopped_by is None and not result.cut,
+        "bounds": {
+            "unroll": report.limits.unroll,
+            "cut": [_place(span) for span in result.cut_at],
+            "stopped_by": result.stopped_by,
         },
-        ensure_ascii=False,
-    )
+        "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
+        "violation": _violation(report.violations) if report.violations else None,
+    }
 
 
 def _violation(violations: tuple[CheckViolation, ...]) -> dict[str, object]:

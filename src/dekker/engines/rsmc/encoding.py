@@ -10,8 +10,19 @@ from dekker.engines.rsmc.events import instruction_events
 from dekker.engines.rsmc.orders import CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import BASE_SETS, INITIAL_THREAD, Event
-from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
-from dekker.ir.expressions import ONE, Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.expressions import (
+    ALL_BINARY_OPERATORS,
+    ALL_UNARY_OPERATORS,
+    ONE,
+    Address,
+    Binary,
+    Const,
+    Expr,
+    Reg,
+    Select,
+    Unary,
+)
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -68,8 +79,8 @@ OPERATIONS = {
 NO_EFFECT = {"operation": OPERATIONS[Assert]}
 """With a condition that holds."""
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
-UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
-BINARY_CODES = {name: code for code, name in enumerate(BINARY_OPERATORS)}
+UNARY_CODES = {name: code for code, name in enumerate(ALL_UNARY_OPERATORS)}
+BINARY_CODES = {name: code for code, name in enumerate(ALL_BINARY_OPERATORS)}
 UPDATE_CODES = {name: code for code, name in enumerate(RMW_OPERATORS)}
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 
@@ -168,9 +179,9 @@ class Encoder:
             case Address():
                 return [CONSTANT, 0, 0, self.layout.resolve(expression)]
             case Unary(op, width, operand):
-                return [*self._postfix(operand), UNARY, _code(UNARY_CODES, op), width, 0]
+                return [*self._postfix(operand), UNARY, UNARY_CODES[op], width, 0]
             case Binary(op, width, left, right):
-                return [*self._postfix(left), *self._postfix(right), BINARY, _code(BINARY_CODES, op), width, 0]
+                return [*self._postfix(left), *self._postfix(right), BINARY, BINARY_CODES[op], width, 0]
             case Select(condition, then, other):
                 alternatives = [*self._postfix(then), *self._postfix(other)]
                 return [*self._postfix(condition), *alternatives, SELECT, 0, 0, 0]
@@ -257,12 +268,6 @@ class Encoder:
             "expected": self.expression(instruction.expected),
             "flags": WEAK * instruction.weak,
         }
-
-
-def _code(codes: dict[str, int], operator: str) -> int:
-    if operator not in codes:
-        raise UnsupportedError(f"the rsmc engine does not handle the operator '{operator}' (floating point)")
-    return codes[operator]
 
 
 def encode_observables(

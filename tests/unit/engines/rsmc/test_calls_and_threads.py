@@ -79,6 +79,28 @@ observe 0:r, 0:b
     assert not found.flags
 
 
+@pytest.mark.parametrize("model", COMMIT_ORDERS)
+def test_nothing_is_reached_behind_the_join_of_a_thread_that_does_not_end(model: str) -> None:
+    found = run(
+        """
+object x[8]
+function worker() {
+  a = load.4 [&x] relaxed
+  assume a
+}
+function main() {
+  t = spawn &worker()
+  join t
+  assert 0, "behind the join"
+}
+thread main runs main
+""",
+        model,
+    )
+    assert not found.violations
+    assert (found.complete_executions, found.blocked) == (0, 1)
+
+
 def test_recursion_and_function_pointers() -> None:
     found = run("""
 function factorial(n) {
