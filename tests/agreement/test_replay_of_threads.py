@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from tests.strategies import threaded_programs
 
 from dekker.cat import Model
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.axiomatic.engine import Accepted, accepted_executions
 from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import DekkerError, UnsupportedError
 from dekker.execution import Trace
 from dekker.ir.program import Program
-from dekker.ir.text import print_program
+from dekker.ir.text import parse_program, print_program
 from dekker.models import load_model
 from dekker.replay import check_witness, judge, replay
 from dekker.report.check_report import CheckViolation, run_text
@@ -25,6 +27,7 @@ from dekker.result import Result
 from dekker.run.prepare import prepare
 from dekker.run.violations import out_of_order, violations_of
 from dekker.run.witnesses import witnessed_model, witnessed_program
+from dekker.source import Source
 from dekker.task import Limits, Task
 from dekker.witness import Witness, from_json, to_json
 
@@ -92,6 +95,34 @@ def test_the_first_violation_is_one_of_all(program: Program, name: str) -> None:
     assert bool(first.violations or first.deadlocks or first.flags) == wrong
 
 
+# --- the oracle, too
+
+
+@settings(max_examples=30)
+@given(program=threaded_programs.programs(), name=st.sampled_from(("sc", "tso", "power", "rc11")))
+def test_the_oracle_means_the_same_executions(program: Program, name: str) -> None:
+    """Events and relations, one by one; and the runs that it gives for what is wrong."""
+    model = load_model(name)
+    task = Task(prepare(program, model), model, replace(LIMITS, unroll=1, timeout_s=3, max_traces=200), examples=True)
+    try:
+        result = axiomatic.run(task)
+        assume(result.stopped_by is None)
+        for accepted in islice(accepted_executions(task), 20):
+            check_same_execution(task.program, accepted)
+    except UnsupportedError:
+        assume(False)
+        raise
+    for violation in violations_of(task, axiomatic.NAME, result):
+        assert violation.witness is not None, print_program(task.program)
+
+
+def check_same_execution(program: Program, accepted: Accepted) -> None:
+    replayed, expected = replay(program, accepted.trace()), accepted.execution()
+    assert replayed.execution.events == expected.events, print_program(program)
+    for name, rows in expected.relations.items():
+        assert replayed.execution.relations[name] == rows, f"{name}\n{print_program(program)}"
+
+
 # --- witnesses that lie
 
 
@@ -145,15 +176,14 @@ def test_lies_are_refused(program: Program, name: str) -> None:
 
 def test_a_part_of_a_trace_is_no_violation() -> None:
     """A trace without its last event shows nothing that is wrong any more, or something else."""
-    draw = threaded_programs.parse_program  # the parser is enough here
-    source = threaded_programs.Source(
+    source = Source(
         "p.ir",
         "program p\narchitecture C\nobject x[4]\nfunction w() {\n  store.4 [&x] = 1 relaxed\n  return 0\n}\n"
         'function main() {\n  t = spawn &w()\n  e = join t\n  r = load.4 [&x]\n  assert r eq.32 0, "zero"\n}\n'
         "thread main runs main\n",
     )
     model = load_model("sc")
-    task = Task(prepare(draw(source), model), model, LIMITS, examples=True)
+    task = Task(prepare(parse_program(source), model), model, LIMITS, examples=True)
     (trace,) = rsmc.run(task).examples.violations.values()
     assert [failure.kind for failure in replay(task.program, trace).failures] == ["assertion"]
     last = max(position for position, item in enumerate(trace) if item.thread == 0)

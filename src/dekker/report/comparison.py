@@ -53,7 +53,7 @@ def _what(report: CheckReport) -> str:
     if report.violations:
         first = report.violations[0]
         place = "" if first.span is None else f" at {PurePath(first.span.source.name).name}:{first.span.line}"
-        return f"{first.kind}{place}"
+        return f"{first.finding.kind}{place}"
     if report.verdict is Verdict.UNSAFE:
         return "the condition on final states"
     if result.stopped_by is not None:
