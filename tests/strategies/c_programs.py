@@ -39,6 +39,7 @@ static void emit_float(float value) {{
   unsigned int bits;
   if (value == value) {{ memcpy(&bits, &value, 4); emit(bits); }}
 }}
+static long h_(long value) {{ return value * 7 + 1; }}
 static long to_long(double value) {{ return value > -1e15 && value < 1e15 ? (long)value : 7; }}
 """
 
@@ -544,6 +545,19 @@ class Generator:
             f"emit(atomic_exchange_explicit(&{name}, {self.integer(scope, 1)}, memory_order_acq_rel)); "
             f"{name} += 3; emit({name});"
         )
+        self.values_of_assignments(scope, name)
+
+    def values_of_assignments(self, scope: Scope, atomic: str) -> None:
+        """An assignment in an expression: what was read goes into a variable and on."""
+        r, target, place = self.random, self.name("v"), self.place(scope)
+        reads = [f"atomic_load(&{atomic})", f"atomic_load_explicit(&{atomic}, memory_order_acquire)", atomic]
+        reads += [f"atomic_fetch_{r.choice(('add', 'xor'))}(&{atomic}, 1)", f"atomic_exchange(&{atomic}, 5)"]
+        reads += [f"h_({self.integer(scope, 1)})", *([place[0]] if place is not None else [])]
+        use = r.choice(
+            ("emit(({0}) % 5)", "emit(({0}) * 3 + {1})", "if (({0}) & 1) emit({1})", "emit(({0}) ? {1} : 9)")
+        )
+        self.lines.append(f"long {target} = 1; {use.format(f'{target} = {r.choice(reads)}', '2')}; emit({target});")
+        scope.integers.append((target, "long"))
 
     def text(self, scope: Scope) -> None:
         word = "".join(self.random.choice("abcXYZ 019") for _ in range(self.random.randint(1, 12)))
