@@ -60,6 +60,8 @@ class World:
     places: Layout
     starts: dict[int, Start] = field(default_factory=dict)
     allocations: dict[int, Allocation] = field(default_factory=dict)
+    first_of_user: dict[int, str] = field(default_factory=dict)
+    """The first function of each thread that no library brings along."""
     written: dict[int, tuple[int, Span | None]] = field(default_factory=dict)
     """Bytes that the first thread wrote before there were others, and where."""
 

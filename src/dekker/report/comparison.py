@@ -34,8 +34,7 @@ def comparison_json(reports: Sequence[CheckReport]) -> str:
 
 def _record(report: CheckReport) -> dict[str, object]:
     result = report.result
-    record = check_record(report)
-    del record["files"]
+    record = check_record(report, witness=False)
     counts = {"traces": result.complete_executions, "blocked": result.blocked}
     return {**record, **counts, "error": report.error}
 

@@ -7,6 +7,7 @@ It ends with the first instruction that starts a thread, frees memory, or has a 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dekker.engines.axiomatic.path import Context, Path, Value, evaluate, fail, goto, set_register
 from dekker.engines.axiomatic.steps import advance
@@ -36,6 +37,8 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
         instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None
         if instruction is not None and _ends_it(instruction):
             break
+        if isinstance(instruction, Fence | Load | Store | Rmw | CompareExchange):
+            path = replace(path, alone=path.alone + 1)
         if isinstance(instruction, Fence):
             path = goto(path, frame.pc + 1)
         elif isinstance(instruction, Load | Store | Rmw | CompareExchange):

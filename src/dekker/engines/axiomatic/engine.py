@@ -87,7 +87,10 @@ class Accepted:
 
 def accepted_executions(task: Task) -> Iterator[Accepted]:
     """The complete executions themselves, for those who want to look at them."""
-    for accepted in _Oracle(task).accepted():
+    oracle = _Oracle(task)
+    if is_dynamic(task.program):
+        oracle.explore()
+    for accepted in oracle.accepted():
         if all(path.status in ("complete", "unborn") for path in accepted.structure.paths):
             yield accepted
 
@@ -111,6 +114,7 @@ class _Oracle:
             try:
                 for accepted in self.accepted():
                     self._record(accepted)
+                    self._stop_at_violation()
             except NewFields:
                 continue
             return
@@ -216,7 +220,7 @@ class _Oracle:
             return
         if statuses & {"waiting", "joining"}:
             result.blocked += 1
-            result.deadlocks += waits_for_ever(accepted)
+            self._count_deadlock(accepted)
             self._count_flags(accepted)
             return
         if result.complete_executions == self.task.limits.max_traces:
@@ -237,17 +241,30 @@ class _Oracle:
         result.states[state] = result.states.get(state, 0) + 1
         self._count_flags(accepted)
         if self.task.examples:
-            _keep_examples(result.examples, state, accepted)
+            _keep_example(result.examples, state, accepted)
         condition = self.property.condition
         if condition is None or formula_holds(condition.formula, values, self.layout):
             result.satisfying += 1
         else:
             result.violating += 1
 
+    def _count_deadlock(self, accepted: Accepted) -> None:
+        if waits_for_ever(accepted):
+            self.result.deadlocks += 1
+            if self.task.examples and self.result.examples.deadlock is None:
+                self.result.examples.deadlock = accepted.trace()
+
     def _count_flags(self, accepted: Accepted) -> None:
         """Undefined behaviour is undefined whether or not a thread waits afterwards."""
         for flag in accepted.flags:
             self.result.flags[flag] = self.result.flags.get(flag, 0) + 1
+            if self.task.examples and flag not in self.result.examples.flags:
+                self.result.examples.flags[flag] = accepted.trace()
+
+    def _stop_at_violation(self) -> None:
+        result = self.result
+        if self.task.limits.stop_at_first and (result.violations or result.deadlocks or result.flags):
+            raise LimitReached("violation")
 
     def _record_violations(self, accepted: Accepted) -> bool:
         """Whether the execution does not count, because it comes to a violation that ends it."""
@@ -292,12 +309,9 @@ class _Oracle:
             raise LimitReached("memory")
 
 
-def _keep_examples(examples: Examples, state: State, accepted: Accepted) -> None:
+def _keep_example(examples: Examples, state: State, accepted: Accepted) -> None:
     if state not in examples.states:
         examples.states[state] = accepted.trace()
-    for flag in accepted.flags:
-        if flag not in examples.flags:
-            examples.flags[flag] = accepted.trace()
 
 
 def waits_for_ever(accepted: Accepted) -> bool:

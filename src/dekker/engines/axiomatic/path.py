@@ -101,7 +101,7 @@ class Path:
 
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
-    starts and sizes of what the thread has allocated."""
+    starts and sizes of what the thread has allocated. The first `alone` accesses and fences are no events."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -122,6 +122,7 @@ class Path:
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
     allocated: int = 0
+    alone: int = 0
 
     @property
     def registers(self) -> dict[str, Value]:

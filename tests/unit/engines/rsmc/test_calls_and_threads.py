@@ -310,3 +310,35 @@ function main() {
 thread main runs main
 """)
     assert {violation.kind for violation in found.violations} == {"use after free"}
+
+
+@pytest.mark.parametrize("model", COMMIT_ORDERS)
+def test_nothing_goes_wrong_behind_a_join_that_never_ends(model: str) -> None:
+    """Where accesses overtake one another, too: what stands behind the join is not executed."""
+    found = run(
+        """
+object x[8]
+function worker() {
+again:
+  a = load.4 [&x]
+  await a -> again
+  return 0
+}
+function main() {
+  t = spawn &worker()
+  r = join t
+  assert 0, "never"
+}
+thread main runs main
+""",
+        model,
+    )
+    assert (list(found.violations), found.deadlocks, found.complete_executions) == ([], 1, 0)
+
+
+def test_the_loops_that_were_cut_have_a_place() -> None:
+    found = run(
+        "object x[8]\nfunction main() {\n  t = spawn &w()\nagain:\n  a = load.4 [&x]\n  n = n add.32 1\n"
+        "  branch a eq.32 0 -> again\n}\nfunction w() {\n  store.4 [&x] = 1 relaxed\n}\nthread main runs main\n"
+    )
+    assert [span.text for span in found.cut_at] == ["branch a eq.32 0 -> again"]
