@@ -28,6 +28,7 @@ def table_row(report: CheckReport) -> str:
 
 
 def comparison_json(reports: Sequence[CheckReport]) -> str:
+    """Without the runs that show the violations; `dekker check` has them."""
     files = list(reports[0].paths) if reports else []
     return json.dumps({"files": files, "models": [_record(report) for report in reports]})
 
@@ -35,9 +36,12 @@ def comparison_json(reports: Sequence[CheckReport]) -> str:
 def _record(report: CheckReport) -> dict[str, object]:
     result = report.result
     record = check_record(report)
-    del record["files"]
     counts = {"traces": result.complete_executions, "blocked": result.blocked}
-    return {**record, **counts, "error": report.error}
+    violation = record["violation"]
+    shown = (
+        {key: value for key, value in violation.items() if key != "witness"} if isinstance(violation, dict) else None
+    )
+    return {**record, **counts, "violation": shown, "error": report.error}
 
 
 def _line(cells: Sequence[str]) -> str:
