@@ -73,16 +73,16 @@ Block read_block(const BlockArgument& argument) {
 }
 
 // blocks, expressions that are arguments, block numbers by address, classes of the accesses and the fence that synchronise
-// and of the writes that release memory
+// and of the writes that release memory, and whether joins are last
 using FunctionsArgument = std::tuple<std::vector<BlockArgument>, std::vector<std::int32_t>,
-                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 4>>;
+                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 5>>;
 
 void read_functions(Program& program, const FunctionsArgument& argument) {
   const auto& [blocks, arguments, addresses, classes] = argument;
   for (const auto& block : blocks) program.functions.push_back(read_block(block));
   program.arguments = arguments;
   for (const auto& [address, block] : addresses) program.function_at[address] = block;
-  program.synchronisation = {classes[0], classes[1], classes[2]};
+  program.synchronisation = {classes[0], classes[1], classes[2], classes[4] != 0};
   program.release_class = classes[3];
 }
 

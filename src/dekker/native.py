@@ -71,7 +71,8 @@ Place = tuple[int, int, int]
 class NativeProgram:
     """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it. Blocks, the code of threads
     and then of functions, are numbered. `synchronisation` holds the event classes of the writes and reads with which
-    threads are spawned and joined, of the fences at these, and of the writes that release memory."""
+    threads are spawned and joined, of the fences at these, and of the writes that release memory, and whether nothing
+    comes behind joins."""
 
     threads: list[Block]
     expressions: list[list[int]]
@@ -83,7 +84,7 @@ class NativeProgram:
     functions: list[Block]
     arguments: list[int]
     function_addresses: list[tuple[int, int]]
-    synchronisation: tuple[int, int, int, int]
+    synchronisation: tuple[int, int, int, int, int]
 
 
 RawTrace = list[tuple[int, int, int, int, int, int, int, int]]

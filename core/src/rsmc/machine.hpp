@@ -149,6 +149,8 @@ struct ThreadState {
   EventId begin = no_event;       // and the read that waits for it
   EventId end = no_event;         // the write that lets others join
   EventId joining = no_event;     // the last read with which it joins another
+  bool owes_end = false;          // it has ended, but there is no such write yet
+  RegisterContent<W> result;
   std::int32_t n_spawned = 0;
   Address allocated = 0;  // bytes
   ViolationKind failure = ViolationKind::assertion;
@@ -271,6 +273,23 @@ class Machine {
       step(thread, state);
       if (++n_steps > most_steps) state.status = ThreadStatus::cut;
     }
+  }
+
+  // Where joins are last, threads end without an event until someone asks for it.
+  bool owes_ends() const {
+    return std::ranges::any_of(threads_, [](const ThreadState<W>& thread) { return thread.owes_end; });
+  }
+
+  void write_owed_ends() {
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      if (!threads_[t].owes_end) continue;
+      save(static_cast<std::int32_t>(t));
+      write_end(static_cast<std::int32_t>(t), threads_[t]);
+    }
+  }
+
+  bool is_joining(const ThreadState<W>& state) const {
+    return state.joining != no_event && events_[state.joining].state == EventState::pending;
   }
 
   // Does what stopped the fetch of its thread depend on the event?
@@ -715,9 +734,16 @@ class Machine {
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
     state.status = ThreadStatus::finished;
     if (state.begin == no_event) return;
+    state.result = result;
+    state.owes_end = true;
+    if (!program_.synchronisation.joins_are_last) write_end(thread, state);
+  }
+
+  void write_end(std::int32_t thread, ThreadState<W>& state) {
+    state.owes_end = false;
     const std::int32_t last = std::max(0, state.pc - 1);
     synchronisation_fence(thread, state, last);
-    state.end = synchronisation_write(thread, state, last, end_address(thread), result.node, result.sources);
+    state.end = synchronisation_write(thread, state, last, end_address(thread), state.result.node, state.result.sources);
   }
 
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {

@@ -67,6 +67,11 @@ class Run {
     return events[at(key.index)];
   }
 
+  void write_owed_ends() {
+    machine_.write_owed_ends();
+    take_local_events();
+  }
+
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
   // What to commit next. Stores first: fewer races are then found late. Then reads, those that a thread waits for behind

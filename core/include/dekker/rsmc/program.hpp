@@ -100,6 +100,7 @@ struct Synchronisation {
   std::int32_t write_class = none;
   std::int32_t read_class = none;
   std::int32_t fence_class = none;  // none: the accesses are enough
+  bool joins_are_last = false;      // nothing that is an event, or could fail, comes behind any join
 };
 
 struct ObjectRange {

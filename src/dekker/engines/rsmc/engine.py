@@ -8,6 +8,7 @@ from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
 from dekker.engines.rsmc.events import program_events, runtime_events
+from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
@@ -127,7 +128,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         registers.append(encoder.registers)
     blocks = [encoder.function(function) for function in functions]
     initial_class = encoder.initial_class()
-    synchronisation = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
+    classes = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
     return NativeProgram(
         threads,
         encoder.expressions,
@@ -139,7 +140,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         blocks,
         encoder.arguments,
         [(places.starts[name], number) for name, number in encoder.blocks.items()],
-        synchronisation,
+        (*classes, int(joins_are_last(program, observed))),
     )
 
 
