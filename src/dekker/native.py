@@ -96,8 +96,8 @@ TRACE_KINDS = "RWFC"
 class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
     `violations` are kind, place, address and an example; `stuck_at` is the place of the first event for which the
-    model allowed no parameter; `mixed_sizes` is the place of an access that overlaps another of different size, in
-    which case there is nothing else."""
+    model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of another that it
+    overlaps without being equal or races with in pieces, in which case there is nothing else."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
@@ -105,7 +105,7 @@ class Exploration:
     violations: list[tuple[str, Place, int, RawTrace]]
     stopped_by: str
     stuck_at: Place | None = None
-    mixed_sizes: Place | None = None
+    mixed_sizes: tuple[Place, int, int, Place, int, int] | None = None
 
 
 @lru_cache(maxsize=64)

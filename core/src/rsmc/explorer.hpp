@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "process_memory.hpp"
+#include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
 namespace dekker::rsmc {
@@ -380,6 +381,7 @@ class Explorer {
       ++statistics.abandoned;
       return;
     }
+    require_ordered_pieces(run_);
     if (note_violations()) {
       ++statistics.failed;
     } else if (any_thread(ThreadStatus::cut)) {

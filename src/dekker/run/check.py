@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dekker.errors import InputError
+from dekker.execution import DATA_RACE
 from dekker.frontends import EXTENSIONS, default_model, parse_program
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
@@ -17,6 +19,7 @@ from dekker.result import Result, Verdict, Violation, verdict
 from dekker.run.batch import read_text
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
+from dekker.run.splitting import run_splitting
 from dekker.source import Source
 from dekker.task import Limits, Progress, Task
 
@@ -41,7 +44,7 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
     model = load_model(options.model or default_model(program))
     program = prepare(program, model)
     task = Task(program, model, options.limits, progress=progress)
-    engine, result = run_engine(options.engine, task)
+    engine, result = run_splitting(partial(run_engine, options.engine), task)
     violations = (*result.violations, *_other_violations(result))
     return CheckReport(
         tuple(paths),
@@ -69,8 +72,8 @@ def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
 
 
 def _other_violations(result: Result) -> list[Violation]:
-    found = [Violation("data race", "two accesses race, and one is not atomic")] if "data-race" in result.flags else []
-    found += [Violation(flag, f"the model raises the flag '{flag}'") for flag in result.flags if flag != "data-race"]
+    found = [Violation("data race", "two accesses race, and one is not atomic")] if DATA_RACE in result.flags else []
+    found += [Violation(flag, f"the model raises the flag '{flag}'") for flag in result.flags if flag != DATA_RACE]
     if result.deadlocks:
         found.append(Violation("deadlock", "threads wait for ever"))
     return found

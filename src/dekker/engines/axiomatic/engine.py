@@ -20,6 +20,7 @@ from dekker.engines.axiomatic.evaluator import (
     run_plan,
 )
 from dekker.engines.axiomatic.growth import Fields, Growth, NewFields, is_dynamic
+from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
 from dekker.engines.axiomatic.path import Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
@@ -27,6 +28,7 @@ from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
 from dekker.engines.axiomatic.traces import trace
 from dekker.execution import (
+    DATA_RACE,
     DYNAMIC_NAMES,
     Event,
     Execution,
@@ -101,6 +103,8 @@ class _Oracle:
         self.layout = layout(task.program)
         self.model = StagedModel(task.model.program)
         self.fields: Fields = {}
+        watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
+        self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
         self.n_checks = 0
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
 
@@ -202,8 +206,20 @@ class _Oracle:
         fill_inputs(self.model.program, slots, values)
         return run_plan(self.model.program, plan, len(structure.events), slots)
 
+    def _refuse_racing_pieces(self, accepted: Accepted) -> None:
+        structure, relations = accepted.structure, accepted.execution().relations
+        sources = [None if event.initial else structure.path_event(event) for event in structure.events]
+        pieces = {
+            number
+            for number, source in enumerate(sources)
+            if source is not None and source.kind != "F" and (source.function, source.instruction) in self.pieces
+        }
+        refuse_racing_pieces(sources, structure.events, relations, pieces)
+
     def _record(self, accepted: Accepted) -> None:
         result = self.result
+        if self.pieces:
+            self._refuse_racing_pieces(accepted)
         goes_wrong = self._record_violations(accepted)
         statuses = {path.status for path in accepted.structure.paths}
         if goes_wrong:

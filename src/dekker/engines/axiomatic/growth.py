@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.axiomatic.alone import run_alone
-from dekker.engines.axiomatic.candidates import INITIAL, Place, Structure, build, is_settled
+from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_settled
+from dekker.engines.axiomatic.overlaps import Place
 from dekker.engines.axiomatic.path import UNBORN, Context, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.steps import advance
