@@ -11,6 +11,9 @@ from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
 from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
 from dekker.ir.memory import InitialMemory
 
+UNKNOWN = 0
+"""In the place of values that are still open; models do not look at values."""
+
 INITIAL: Place = (INITIAL_THREAD, 0)
 
 
@@ -26,6 +29,7 @@ class Structure:
     known: dict[Symbol, Term]
     paths: tuple[Path, ...]
     memory: InitialMemory
+    numbers: dict[Place, int]
 
     def path_event(self, event: Event) -> PathEvent:
         return self.paths[event.thread].events[event.index]
@@ -128,6 +132,7 @@ def build(
     paths: tuple[Path, ...], memory: InitialMemory, known: dict[Symbol, Term], sources: dict[Place, Place]
 ) -> Structure:
     places = [((thread, i), event) for thread, path in enumerate(paths) for i, event in enumerate(path.events)]
+    """Values may still be open, and reads without a source."""
     thread_events = {place: _concrete(place, event, known) for place, event in places}
     locations = sorted({(event.address, event.size) for event in thread_events.values() if event.accesses_memory})
     refuse_overlaps(locations, dict(places), thread_events)
@@ -144,12 +149,13 @@ def build(
     for place, event in thread_events.items():
         if event.kind == "W":
             writes[event.address, event.size].append(number[place])
-    return Structure(events, static_relations(paths, number, len(events)), rf, writes, known, paths, memory)
+    return Structure(events, static_relations(paths, number, len(events)), rf, writes, known, paths, memory, number)
 
 
 def _concrete(place: Place, event: PathEvent, known: dict[Symbol, Term]) -> Event:
     address, value = resolve(event.address.term, known), resolve(event.value.term, known)
-    assert isinstance(address, int) and isinstance(value, int), "only settled candidates are built"
+    assert isinstance(address, int), "locations are known"
+    value = value if isinstance(value, int) else UNKNOWN
     thread, index = place
     return Event(
         event.kind, thread, index, address, event.size, value, event.order, event.tags, event.fence, event.span

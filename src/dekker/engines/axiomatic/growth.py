@@ -50,7 +50,8 @@ class _State:
 
 
 class Growth:
-    """`coherent`: the model lets no read see a write of its own thread that comes later, nor one that it overwrote.
+    """`is_possible` says of a candidate in which reads have no source yet whether the model may still accept it.
+    `coherent`: the model lets no read see a write of its own thread that comes later, nor one that it overwrote.
     `unresolved` counts, as far as they are met, choices of sources that justify nothing but themselves."""
 
     def __init__(
@@ -60,6 +61,7 @@ class Growth:
         limits: Limits,
         fields: Fields,
         coherent: bool,
+        is_possible: Callable[[Structure], bool],
         check_limits: Callable[[], None],
     ) -> None:
         self.program = program
@@ -68,6 +70,7 @@ class Growth:
         self.memory = InitialMemory(program, layout)
         self.fields = fields
         self.coherent = coherent
+        self.is_possible = is_possible
         self.check_limits = check_limits
         self.numbers: dict[tuple[int, int], int] = {}
         self.await_targets = await_targets(program)
@@ -135,14 +138,39 @@ class Growth:
             self.unresolved += all(path.status != "running" for path in state.paths)
             return
         read, candidates, is_last_chance = choice
+        if is_last_chance:
+            yield from self._complete(state, build(state.paths, self.memory, state.known, state.sources))
+            return
         rest = {place: seen for place, seen in state.asked.items() if place != read}
         for source, value in candidates:
             known = {**state.known, Symbol(*read): value}
             chosen = replace(state, known=known, sources={**state.sources, read: source}, asked=rest)
             yield from self._grow(chosen)
-        if not is_last_chance:
-            seen = state.asked[read] | {source for source, _ in candidates}
-            yield from self._give_source(replace(state, asked={**rest, read: seen}))
+        seen = state.asked[read] | {source for source, _ in candidates}
+        yield from self._give_source(replace(state, asked={**rest, read: seen}))
+
+    def _complete(self, state: _State, partial: Structure) -> Iterator[Structure]:
+        """All events are there, only sources are missing."""
+        self.check_limits()
+        if not self.is_possible(partial) or not self._is_consistent(state):
+            return
+        choice = self._next_read(state)
+        if choice is None:
+            if state.asked:
+                self.unresolved += 1
+            else:
+                yield from self._finish(state)
+            return
+        read, candidates, _ = choice
+        rest = {place: seen for place, seen in state.asked.items() if place != read}
+        event = partial.events[partial.numbers[read]]
+        for source, value in candidates:
+            known = {**state.known, Symbol(*read): value}
+            chosen = replace(state, known=known, sources={**state.sources, read: source}, asked=rest)
+            initial = partial.writes[event.address, event.size][0]
+            rf = list(partial.rf)
+            rf[initial if source == INITIAL else partial.numbers[source]] |= 1 << partial.numbers[read]
+            yield from self._complete(chosen, replace(partial, rf=rf))
 
     def _next_read(self, state: _State) -> tuple[Place, list[tuple[Place, Term]], bool] | None:
         """A read that has not been asked about all writes that are there, those writes, and whether they are all that
