@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "process_memory.hpp"
+#include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
 namespace dekker::rsmc {
@@ -455,6 +456,7 @@ class Explorer {
       explore();
       return;
     }
+    require_ordered_pieces(run_);
     if (note_violations()) {
       ++statistics.failed;
     } else if (run_.machine().owes_ends()) {

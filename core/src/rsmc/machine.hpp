@@ -72,6 +72,7 @@ struct Event {
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   bool is_release = false;     // a write that releases memory
+  bool is_piece = false;
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
   NodeId address_node = 0;
@@ -1008,6 +1009,7 @@ class Machine {
     const EventId id = create(thread, state, pc, kind, event_class);
     Event<W>& e = events_[id];
     e.size = instruction.size;
+    e.is_piece = instruction.is_piece;
     e.address_node = address.node;
     e.address_sources = address.sources;
     if (!order_.in_order) find_order(state, e);

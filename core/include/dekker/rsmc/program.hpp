@@ -59,6 +59,7 @@ struct Instruction {
   bool is_signed = false;
   bool is_exclusive = false;
   bool is_weak = false;
+  bool is_piece = false;  // of an access that was split: it must not race with other threads
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
   std::int32_t read_class = none;   // event classes, by number
   std::int32_t write_class = none;
