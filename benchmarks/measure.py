@@ -18,13 +18,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dekker.errors import DekkerError
-from dekker.frontends import c, litmus
+from dekker.frontends import c, litmus, read_text
 from dekker.frontends.c import parse_c
 from dekker.frontends.litmus import default_model, parse_litmus
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.result import Result
-from dekker.run.batch import read_text
 from dekker.run.engines import ENGINES
 from dekker.run.prepare import prepare
 from dekker.source import Source

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rsmc_floating.hpp"
+
 namespace dekker::rsmc {
 
 namespace {
@@ -55,8 +57,8 @@ Value binary(BinaryOperator operation, unsigned width, Value left, Value right) 
     case BinaryOperator::sle: return sleft() <= sright();
     case BinaryOperator::sgt: return sleft() > sright();
     case BinaryOperator::sge: return sleft() >= sright();
+    default: return floating(operation, width, left, right);
   }
-  return 0;
 }
 
 }  // namespace
@@ -68,8 +70,8 @@ Value apply(UnaryOperator operation, unsigned width, Value operand) {
     case UnaryOperator::bit_not: return ~cut & low_bits(width);
     case UnaryOperator::zext: return cut;
     case UnaryOperator::sext: return static_cast<Value>(as_signed(width, cut));
+    default: return floating(operation, width, cut);
   }
-  return 0;
 }
 
 Value apply(BinaryOperator operation, unsigned width, Value left, Value right) {

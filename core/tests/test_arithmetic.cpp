@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -41,6 +43,7 @@ int expected(BinaryOperator operation, int left, int right) {
     case BinaryOperator::sle: return sleft <= sright;
     case BinaryOperator::sgt: return sleft > sright;
     case BinaryOperator::sge: return sleft >= sright;
+    default: return -1;
   }
   return -1;
 }
@@ -119,4 +122,54 @@ TEST(widths_of_64_bits_and_their_extremes) {
   CHECK(low_bits(1) == 1);
   CHECK(as_signed(1, 1) == -1);
   CHECK(as_signed(64, most_negative) == std::numeric_limits<std::int64_t>::min());
+}
+
+namespace {
+
+Value bits(double value) { return std::bit_cast<Value>(value); }
+Value bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr Value nan_pattern = 0x7FF8000000000000;
+constexpr Value float_nan_pattern = 0x7FC00000;
+
+}  // namespace
+
+TEST(floating_point_is_that_of_ieee_754) {
+  const auto binary = [](BinaryOperator operation, double left, double right) {
+    return apply(operation, 64, bits(left), bits(right));
+  };
+  CHECK(binary(BinaryOperator::fadd, 0.1, 0.2) == bits(0.30000000000000004));
+  CHECK(binary(BinaryOperator::fsub, infinity, infinity) == nan_pattern);
+  CHECK(binary(BinaryOperator::fdiv, -1.0, 0.0) == bits(-infinity));
+  CHECK(binary(BinaryOperator::fdiv, 0.0, 0.0) == nan_pattern);
+  CHECK(binary(BinaryOperator::frem, -5.5, 2.0) == bits(-1.5));
+  CHECK(binary(BinaryOperator::frem, 1.0, 0.0) == nan_pattern);
+  CHECK(binary(BinaryOperator::feq, 0.0, -0.0) == 1);
+  CHECK(binary(BinaryOperator::fle, std::nan(""), 1.0) == 0);
+  CHECK(binary(BinaryOperator::funo, std::nan(""), 1.0) == 1);
+  CHECK(apply(BinaryOperator::fadd, 32, bits(16777216.0f), bits(1.0f)) == bits(16777216.0f));
+  CHECK(apply(BinaryOperator::fmul, 32, bits(1e30f), bits(1e30f)) == bits(std::numeric_limits<float>::infinity()));
+  // A NaN with sign and payload.
+  CHECK(apply(BinaryOperator::fadd, 32, 0xFFC12345, bits(1.0f)) == float_nan_pattern);
+}
+
+TEST(conversions_of_floating_point_numbers) {
+  const auto unary = [](UnaryOperator operation, double operand) { return apply(operation, 64, bits(operand)); };
+  CHECK(unary(UnaryOperator::fptosi, -3.9) == minus_one - 2);
+  CHECK(unary(UnaryOperator::fptosi, 9223372036854775808.0) == most_negative);
+  CHECK(unary(UnaryOperator::fptosi, std::nan("")) == most_negative);
+  CHECK(unary(UnaryOperator::fptoui, -0.5) == 0);
+  CHECK(unary(UnaryOperator::fptoui, -1.0) == minus_one);
+  CHECK(unary(UnaryOperator::fptoui, infinity) == minus_one);
+  CHECK(unary(UnaryOperator::fptoui, 9223372036854775808.0) == most_negative);
+  CHECK(unary(UnaryOperator::fptrunc, 1e300) == bits(std::numeric_limits<float>::infinity()));
+  CHECK(unary(UnaryOperator::fsqrt, -1.0) == nan_pattern);
+  CHECK(unary(UnaryOperator::fsqrt, -0.0) == bits(-0.0));
+  CHECK(apply(UnaryOperator::fpext, 32, 0xFFC12345) == nan_pattern);
+  CHECK(apply(UnaryOperator::fpext, 32, bits(0.5f)) == bits(0.5));
+  CHECK(apply(UnaryOperator::sitofp64, 32, 0xFFFFFFFF) == bits(-1.0));
+  CHECK(apply(UnaryOperator::uitofp64, 32, 0xFFFFFFFF) == bits(4294967295.0));
+  // Rounded once: by way of a double it would be 2^63.
+  CHECK(apply(UnaryOperator::uitofp32, 64, 0x8000008000000001) == bits(9223373136366403584.0f));
 }

@@ -31,8 +31,8 @@ class Violation:
 
 @dataclass
 class Examples:
-    """One execution for each final state, and for each runtime violation and flag, and for a deadlock, as far as the engine
-    gives them."""
+    """One execution for each final state, and for each runtime violation and flag, and for a deadlock, as far as the
+    engine gives them."""
 
     states: dict[State, Trace] = field(default_factory=dict)
     violations: dict[Violation, Trace] = field(default_factory=dict)

@@ -17,8 +17,8 @@ Progress = Callable[[dict[str, int]], object]
 class Limits:
     """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit. Unless
     `counts_known_rounds`, only rounds count in which a branch depended on what was read, and the rounds of an inner
-    loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, deadlock or flag of the
-    model ends the run."""
+    loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, deadlock or flag of
+    the model ends the run."""
 
     unroll: int = DEFAULT_UNROLL
     timeout_s: float | None = None
@@ -31,10 +31,12 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Task:
     """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
-    engine's statistics so far."""
+    engine's statistics so far. `pieces` are positions (function and index) of accesses that are part of a larger one:
+    they must not race, because that one is never torn."""
 
     program: Program
     model: Model
     limits: Limits = Limits()
     examples: bool = False
     progress: Progress | None = None
+    pieces: frozenset[tuple[str, int]] = frozenset()

@@ -10,13 +10,15 @@ from itertools import combinations, permutations, product
 
 from dekker.cat.interpreter import evaluate
 from dekker.cat.model import Model
-from dekker.engines.axiomatic.candidates import Place, static_relations
+from dekker.engines.axiomatic.candidates import static_relations
+from dekker.engines.axiomatic.overlaps import Place
 from dekker.engines.axiomatic.paths import Path, PathEvent, thread_paths
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
 from dekker.execution import INITIAL_THREAD, Event, Execution, as_seen_by, base_value, relation
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
+from dekker.task import Limits
 
 Sources = dict[Place, Place | None]
 
@@ -34,7 +36,7 @@ def allowed_executions(program: Program, model: Model, unroll: int) -> Iterator[
 def _candidates(program: Program, unroll: int) -> Iterator[Execution]:
     places = layout(program)
     memory = InitialMemory(program, places)
-    threads = [list(thread_paths(program, places, thread, unroll)) for thread in range(len(program.threads))]
+    threads = [list(thread_paths(program, places, thread, Limits(unroll))) for thread in range(len(program.threads))]
     for paths in product(*threads):
         if all(path.status == "complete" for path in paths):
             yield from _with_sources(paths, memory)

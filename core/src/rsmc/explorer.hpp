@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "process_memory.hpp"
+#include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
 namespace dekker::rsmc {
@@ -42,7 +43,7 @@ class Explorer {
 
   void explore() {
     if (out_of_limits()) return;
-    const EventId id = run_.pick();
+    const EventId id = choose();
     if (id == no_event) {
       finish();
       return;
@@ -53,6 +54,25 @@ class Explorer {
       case EventKind::choice: explore_choice(id); break;
       case EventKind::fence: break;
     }
+  }
+
+  // Of reads that threads wait for, one with which its thread goes on. The others sleep in vain until it has.
+  EventId choose() {
+    const EventId picked = run_.pick();
+    if (!run_.is_last_resort(picked)) return picked;
+    const std::vector<EventId> awaited = run_.enabled_awaited_reads();
+    if (awaited.size() < 2) return picked;
+    const auto found = std::ranges::find_if(awaited, [&](EventId id) { return may_go_on(id); });
+    return found == awaited.end() ? picked : *found;
+  }
+
+  // With what was written last; to try all would cost more than it saves.
+  bool may_go_on(EventId id) {
+    const Mark before = run_.mark();
+    const std::uint32_t place = run_.location_of(id);
+    const bool found = run_.commit_read(id, place, n_sources(id) - 1) && status_of(id) == ThreadStatus::running;
+    run_.undo(before);
+    return found;
   }
 
   void explore_write(EventId id) {
@@ -91,7 +111,7 @@ class Explorer {
       explore();
       run_.undo(before);
     }
-    Activation activation{run_.items().size(), fails_elsewhere, {}, {}};
+    Activation activation{run_.items().size(), fails_elsewhere};
     set_active(key, &activation);
     const std::uint64_t ends_before = n_ends();
     const std::size_t floor = run_.lowest_source(id, place);
@@ -99,6 +119,8 @@ class Explorer {
       explore_read_from(id, place, source);
       run_.undo(before);
     }
+    explore_asleep(id, activation);
+    run_.undo(before);
     if (n_ends() == ends_before && !stopped()) {
       explore_failure(id);
       run_.undo(before);
@@ -108,10 +130,21 @@ class Explorer {
       ++outcome_.statistics.templates;
       const Template next = std::move(activation.templates.back());
       activation.templates.pop_back();
+      const bool slept = activation.sleeps;
       traverse(next, key);
+      run_.undo(before);
+      if (!slept) explore_asleep(id, activation);
       run_.undo(before);
     }
     set_active(key, nullptr);
+  }
+
+  // Instead of every parameter after which the thread would only wait, once: without the read. What other threads can do
+  // then includes all that they could do with one of these parameters.
+  void explore_asleep(EventId id, const Activation& activation) {
+    if (!activation.sleeps || stopped()) return;
+    run_.commit_sleep(id);
+    explore();
   }
 
   // An event for which the model allows no parameter: the run goes on without it to find races, and does not count. It is
@@ -136,7 +169,36 @@ class Explorer {
   }
 
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
-    if (run_.commit_read(id, place, source, kind)) explore_rest_of_step(id, place, source);
+    const std::size_t n_events = run_.events_of(event(id).thread).size();
+    const bool was_running = status_of(id) == ThreadStatus::running;
+    if (!run_.commit_read(id, place, source, kind)) return;
+    if (was_running && ends_waiting(id, n_events) && !is_violation(id, place)) {
+      active(run_.key_of(id))->sleeps = true;
+      return;
+    }
+    explore_rest_of_step(id, place, source);
+  }
+
+  // An access of no object, or of one that was released, is reported even if it makes its thread wait.
+  bool is_violation(EventId read, std::uint32_t place) const {
+    const EventId source = event(read).read_from;
+    return run_.location(place).is_outside || (source != no_event && event(source).is_release);
+  }
+
+  ThreadStatus status_of(EventId id) const { return run_.machine().threads()[at(event(id).thread)].status; }
+
+  // Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the
+  // read? There were `n_events` events in the thread before.
+  bool ends_waiting(EventId id, std::size_t n_events) const {
+    const ThreadStatus status = status_of(id);
+    if (status != ThreadStatus::waiting && status != ThreadStatus::blocked) return false;
+    const std::vector<EventId>& events = run_.events_of(event(id).thread);
+    for (std::size_t i = at(event(id).index) + 1; i < events.size(); ++i) {
+      const Event<W>& later = event(events[i]);
+      const bool is_done = i < n_events && (later.state == EventState::committed || later.state == EventState::absent);
+      if (later.kind != EventKind::fence && !is_done) return false;
+    }
+    return true;
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
@@ -149,8 +211,10 @@ class Explorer {
     }
     const Mark before = run_.mark();
     if (event(write).chosen_by != no_event) {
+      const std::size_t n_events = run_.events_of(event(read).thread).size();
       run_.commit_choice(event(write).chosen_by, status_failed);
-      explore();
+      if (ends_waiting(read, n_events)) active(run_.key_of(read))->sleeps = true;
+      else explore();
       run_.undo(before);
     }
     if (!stopped() && commit_second_half(write, place, source)) explore();
@@ -387,9 +451,16 @@ class Explorer {
       ++statistics.abandoned;
       return;
     }
-    note_violations();
-    if (any_thread(ThreadStatus::failed)) {
+    if (needs_ends()) {
+      run_.write_owed_ends();
+      explore();
+      return;
+    }
+    require_ordered_pieces(run_);
+    if (note_violations()) {
       ++statistics.failed;
+    } else if (run_.machine().owes_ends()) {
+      complete();
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
@@ -397,12 +468,33 @@ class Explorer {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
       ++statistics.blocked;
-      if (is_deadlock()) note_deadlock();
-      count_flags();
+      if (run_.sleepers().empty()) finish_waiting();
+      else finish_asleep();
     } else {
       complete();
     }
     if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
+  }
+
+  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
+  // events only if that is not so, or if someone is to see the run.
+  bool needs_ends() {
+    if (!run_.machine().owes_ends()) return false;
+    const auto is_over = [&](const ThreadState<W>& thread) {
+      return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
+             (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
+    };
+    if (!std::ranges::all_of(run_.machine().threads(), is_over)) return true;
+    return limits_.wants_examples && !is_like_others();
+  }
+
+  // Is there nothing about the run of which an example is missing?
+  bool is_like_others() {
+    const auto is_harmless = [&](const Location<W>& location) {
+      return !location.is_outside && std::ranges::none_of(location.order, [&](EventId id) { return event(id).is_release; });
+    };
+    find_state();
+    return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
   }
 
   bool has_violation() const {
@@ -417,6 +509,31 @@ class Explorer {
   void note_deadlock() {
     if (outcome_.statistics.deadlocks++ == 0 && limits_.wants_examples) outcome_.deadlock_example = trace();
   }
+
+  void finish_waiting() {
+    if (is_deadlock()) note_deadlock();
+    count_flags();
+  }
+
+  // What was left out is asked for at the end: whether all wait for ever that see the last word on each location, and
+  // whether what one of them sees meanwhile raises a flag.
+  void finish_asleep() {
+    const std::vector<EventId> sleepers = run_.sleepers();
+    const Mark before = run_.mark();
+    const auto waits_with = [&](EventId id, std::size_t source) {
+      return run_.wake(id, source) && status_of(id) == ThreadStatus::waiting;
+    };
+    if (std::ranges::all_of(sleepers, [&](EventId id) { return waits_with(id, n_sources(id) - 1); })) finish_waiting();
+    run_.undo(before);
+    if (check_names_.empty()) return;
+    for (EventId id : sleepers)
+      for (std::size_t source = 0; source < n_sources(id); ++source) {
+        if (waits_with(id, source)) count_flags();
+        run_.undo(before);
+      }
+  }
+
+  std::size_t n_sources(EventId id) { return run_.location(run_.location_of(id)).order.size() + 1; }
 
   bool any_thread(ThreadStatus status) const {
     const auto& threads = run_.machine().threads();
@@ -441,30 +558,65 @@ class Explorer {
     return read.read_from == (order.empty() ? no_event : order.back());
   }
 
-  void note_violations() {
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      if (thread.status == ThreadStatus::failed)
+  // Returns whether the run does not count, because it comes to a violation that ends it. An access outside of all objects
+  // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, but then what it does is
+  // not the program's: nothing more is noted of it.
+  bool note_violations() {
+    const std::vector<std::int32_t> misled_at = note_reads_after_release();
+    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
+    bool ends = any_thread(ThreadStatus::failed);
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      const bool reads_released = misled_at[at(thread.number)] != last_index;
+      ends = ends || reads_released;
+      if (thread.status == ThreadStatus::failed && !reads_released)
         note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
+    }
     for (const Location<W>& location : run_.locations()) {
-      note_writes_after_release(location);
+      ends = note_writes_after_release(location, is_misled) || ends;
       if (!location.is_outside) continue;
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
-        if (is_access && e.address == location.address) note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
+        if (is_access && e.address == location.address && !is_misled(e))
+          note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
       }
     }
+    return ends;
   }
 
-  void note_writes_after_release(const Location<W>& location) {
+  static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
+
+  // By thread, the first event that reads what a release wrote.
+  std::vector<std::int32_t> note_reads_after_release() {
+    std::vector<std::int32_t> first;
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      const auto reads_released = [&](EventId id) {
+        const Event<W>& e = event(id);
+        const bool has_source = e.kind == EventKind::read && e.state == EventState::committed && e.read_from != no_event;
+        return has_source && event(e.read_from).is_release;
+      };
+      const auto found = std::ranges::find_if(thread.events, reads_released);
+      first.push_back(found == thread.events.end() ? last_index : event(*found).index);
+      if (found != thread.events.end())
+        note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
+    }
+    return first;
+  }
+
+  template <class IsMisled>
+  bool note_writes_after_release(const Location<W>& location, const IsMisled& is_misled) {
+    bool found = false;
     const auto releases = [&](EventId id) { return event(id).is_release; };
     const auto first = std::ranges::find_if(location.order, releases);
     for (auto it = first; it != location.order.end(); ++it) {
       if (it == first) continue;
       const Event<W>& e = event(*it);
       const ViolationKind kind = e.is_release ? ViolationKind::double_free : ViolationKind::use_after_free;
-      if (!e.is_release || run_.machine().is_header(e.address)) note_violation({kind, run_.machine().place_of(e), e.address});
+      if (e.is_release && !run_.machine().is_header(e.address)) continue;
+      found = true;
+      if (!is_misled(e)) note_violation({kind, run_.machine().place_of(e), e.address});
     }
+    return found;
   }
 
   void note_violation(const Violation& violation) {
@@ -479,12 +631,16 @@ class Explorer {
       return;
     }
     ++outcome_.statistics.complete;
-    state_.clear();
-    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
+    find_state();
     const auto [entry, is_new] = outcome_.states.try_emplace(state_);
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
     count_flags();
+  }
+
+  void find_state() {
+    state_.clear();
+    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
   }
 
   void count_flags() {
@@ -517,7 +673,7 @@ class Explorer {
     Trace result;
     for (const ThreadState<W>& thread : run_.machine().threads())
       for (EventId id : thread.events) {
-        if (event(id).state == EventState::pending) break;
+        if (event(id).state == EventState::pending || event(id).state == EventState::asleep) break;
         if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
         number[id] = static_cast<std::int32_t>(result.size());
         result.push_back(trace_event(id));

@@ -41,6 +41,7 @@ enum class EventState : std::uint8_t {
   pending,
   committed,
   failed,  // the model allows no parameter: the run does not count
+  asleep,  // a read whose thread would only wait for ever: it was left out
   absent,  // the write of a compare-exchange or store-conditional that fails
 };
 
@@ -71,6 +72,7 @@ struct Event {
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   bool is_release = false;     // a write that releases memory
+  bool is_piece = false;
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
   NodeId address_node = 0;
@@ -147,6 +149,9 @@ struct ThreadState {
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
   EventId begin = no_event;       // and the read that waits for it
   EventId end = no_event;         // the write that lets others join
+  EventId joining = no_event;     // the last read with which it joins another
+  bool owes_end = false;          // it has ended, but there is no such write yet
+  RegisterContent<W> result;
   std::int32_t n_spawned = 0;
   Address allocated = 0;  // bytes
   ViolationKind failure = ViolationKind::assertion;
@@ -182,8 +187,10 @@ class Machine {
       : program_(program), order_(order), limits_(limits), fields_(fields), known_fields_(fields) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
-    for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b)
+    for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
+      awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
+    }
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
     is_alone_ = false;
@@ -212,7 +219,8 @@ class Machine {
 
   // A read that failed never has a value.
   static bool is_decided(const Event<W>& e) {
-    return e.state != EventState::pending && (e.state != EventState::failed || e.kind != EventKind::read);
+    if (e.state == EventState::pending || e.state == EventState::asleep) return false;
+    return e.state != EventState::failed || e.kind != EventKind::read;
   }
 
   // Has every event that the value was computed from been decided, other than `exempt`?
@@ -268,6 +276,23 @@ class Machine {
     }
   }
 
+  // Where joins are last, threads end without an event until someone asks for it.
+  bool owes_ends() const {
+    return std::ranges::any_of(threads_, [](const ThreadState<W>& thread) { return thread.owes_end; });
+  }
+
+  void write_owed_ends() {
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      if (!threads_[t].owes_end) continue;
+      save(static_cast<std::int32_t>(t));
+      write_end(static_cast<std::int32_t>(t), threads_[t]);
+    }
+  }
+
+  bool is_joining(const ThreadState<W>& state) const {
+    return state.joining != no_event && events_[state.joining].state == EventState::pending;
+  }
+
   // Does what stopped the fetch of its thread depend on the event?
   bool is_held_by(const ThreadState<W>& state, EventId id) const {
     const std::vector<Instruction>& code = code_of(state);
@@ -305,6 +330,9 @@ class Machine {
     return found == program_.initial_bytes.end() ? 0 : found->second;
   }
 
+  // Does the thread go on only if it likes what is read?
+  bool is_awaited(const Event<W>& e) const { return awaited_[at(e.block)][at(e.pc)]; }
+
   // The first event of the round in which a thread waits.
   std::size_t round_start(const ThreadState<W>& state) const {
     const std::int32_t target = code_of(state)[at(state.pc)].target;
@@ -331,14 +359,6 @@ class Machine {
 
   bool is_header(Address address) const {
     return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
-  }
-
-  // The run goes on without the thread.
-  void fail_at(const Event<W>& e, ViolationKind kind) {
-    save(e.thread);
-    ThreadState<W>& state = threads_[at(e.thread)];
-    state.block = e.block;
-    fail(state, e.pc, kind, e.address);
   }
 
   bool is_in_object(Address address, std::uint8_t size) const {
@@ -400,7 +420,9 @@ class Machine {
   }
 
   bool can_continue(const ThreadState<W>& state) const {
-    if (state.begin != no_event && events_[state.begin].state != EventState::committed) return false;
+    // What comes behind a join is not reached if the other thread never ends.
+    for (const EventId gate : {state.begin, state.joining})
+      if (gate != no_event && events_[gate].state != EventState::committed) return false;
     if (order_.in_order && !state.events.empty()) {
       for (auto it = state.events.rbegin(); it != state.events.rend() && it - state.events.rbegin() < 3; ++it)
         if (events_[*it].state == EventState::pending) return false;
@@ -496,6 +518,18 @@ class Machine {
     for (const Instruction& instruction : block.code)
       if (instruction.operation == Operation::await) targets[at(instruction.target)] = true;
     return targets;
+  }
+
+  // Instructions that are followed by an await or assumption, with nothing but assignments between.
+  static std::vector<bool> awaited(const Block& block) {
+    std::vector<bool> result(block.code.size(), false);
+    bool is_next = false;
+    for (std::size_t pc = block.code.size(); pc-- > 0;) {
+      const Operation operation = block.code[pc].operation;
+      result[pc] = is_next;
+      if (operation != Operation::assign) is_next = operation == Operation::await || operation == Operation::assume;
+    }
+    return result;
   }
 
   static void note_await_start(ThreadState<W>& state) {
@@ -608,7 +642,13 @@ class Machine {
     return found;
   }
 
+  // What decides how to go on (what is called, joined, freed) is a control dependency of what follows.
+  void depend_on_value(ThreadState<W>& state, const Instruction& instruction) {
+    merge(state.control, sources_of(state, instruction.value));
+  }
+
   void call(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    if (instruction.target == none) depend_on_value(state, instruction);
     const std::int32_t block = called_block(state, instruction);
     if (block == none || state.callers.size() >= deepest_call) {
       fail(state, pc, ViolationKind::call, block == none ? *value(evaluate(state, instruction.value).node) : 0);
@@ -653,6 +693,7 @@ class Machine {
   static Address end_address(std::int32_t thread) { return start_address(thread) + 8; }
 
   void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    if (instruction.target == none) depend_on_value(state, instruction);
     const std::int32_t block = called_block(state, instruction);
     if (block == none) {
       fail(state, pc, ViolationKind::call, *value(evaluate(state, instruction.value).node));
@@ -694,12 +735,20 @@ class Machine {
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
     state.status = ThreadStatus::finished;
     if (state.begin == no_event) return;
+    state.result = result;
+    state.owes_end = true;
+    if (!program_.synchronisation.joins_are_last) write_end(thread, state);
+  }
+
+  void write_end(std::int32_t thread, ThreadState<W>& state) {
+    state.owes_end = false;
     const std::int32_t last = std::max(0, state.pc - 1);
     synchronisation_fence(thread, state, last);
-    state.end = synchronisation_write(thread, state, last, end_address(thread), result.node, result.sources);
+    state.end = synchronisation_write(thread, state, last, end_address(thread), state.result.node, state.result.sources);
   }
 
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    depend_on_value(state, instruction);
     const Value handle = *value(evaluate(state, instruction.value).node);
     const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
                            threads_[handle - 1].status != ThreadStatus::unborn;
@@ -709,6 +758,7 @@ class Machine {
     }
     const auto other = static_cast<std::int32_t>(handle - 1);
     const EventId id = synchronisation_read(thread, state, pc, end_address(other), other);
+    state.joining = id;
     synchronisation_fence(thread, state, pc);
     if (instruction.destination != none) in_register(state, instruction.destination) = loaded(id, false);
   }
@@ -751,6 +801,7 @@ class Machine {
 
   // Every thread has addresses of its own, so that they are the same in every run; none is used twice.
   void allocate(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    depend_on_value(state, instruction);
     const Value size = *value(evaluate(state, instruction.value).node);
     if (size > heap_per_thread || state.allocated + size + 2 * allocation_gap > heap_per_thread) {
       fail(state, pc, ViolationKind::allocation, size);
@@ -763,6 +814,7 @@ class Machine {
   }
 
   void release(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    depend_on_value(state, instruction);
     const Value address = now(state, instruction.value);
     if (address == 0) return;
     const auto starts_there = [&](const AllocatedObject& object) { return object.start == address; };
@@ -957,6 +1009,7 @@ class Machine {
     const EventId id = create(thread, state, pc, kind, event_class);
     Event<W>& e = events_[id];
     e.size = instruction.size;
+    e.is_piece = instruction.is_piece;
     e.address_node = address.node;
     e.address_sources = address.sources;
     if (!order_.in_order) find_order(state, e);
@@ -1151,6 +1204,7 @@ class Machine {
   const Fields known_fields_;
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
+  std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
   std::uint64_t n_alone_ = 0;
   std::unordered_map<Address, std::uint8_t> written_alone_;

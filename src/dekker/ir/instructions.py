@@ -173,6 +173,14 @@ class Assert:
 
 
 @dataclass(frozen=True, slots=True)
+class Print:
+    """Has no effect; a witness shows `text` with its directives, those of C's `printf`, filled in."""
+
+    text: str
+    arguments: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Choose:
     """`dst` becomes any value from `low` to `high`, both included."""
 
@@ -231,6 +239,7 @@ Instruction = (
     | Assume
     | Await
     | Assert
+    | Print
     | Choose
     | Allocate
     | Free

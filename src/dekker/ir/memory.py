@@ -19,5 +19,11 @@ class InitialMemory:
                 for i in range(cell.size):
                     self._bytes[start + cell.offset + i] = value >> 8 * i & 0xFF
 
+    def written(self, address: int, size: int, value: int) -> InitialMemory:
+        """The same with these bytes changed."""
+        changed = InitialMemory.__new__(InitialMemory)
+        changed._bytes = self._bytes | {address + i: value >> 8 * i & 0xFF for i in range(size)}
+        return changed
+
     def read(self, address: int, size: int) -> int:
         return sum(self._bytes.get(address + i, 0) << 8 * i for i in range(size))

@@ -70,6 +70,7 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Order,
+    Print,
     Return,
     Rmw,
     Spawn,
@@ -316,6 +317,11 @@ def _check_condition(i: Assume | Assert, scope: _Scope) -> None:
     _check_expression(i.condition, scope)
 
 
+def _print(i: Print, scope: _Scope) -> None:
+    for argument in i.arguments:
+        _check_expression(argument, scope)
+
+
 def _choose(i: Choose, scope: _Scope) -> None:
     _check_number(i.low)
     _check_number(i.high)
@@ -353,6 +359,7 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Assume: _check_condition,
     Await: _await,
     Assert: _check_condition,
+    Print: _print,
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,

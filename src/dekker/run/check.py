@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
 
-from dekker.errors import InputError
-from dekker.frontends import EXTENSIONS, default_model, parse_program
+from dekker.cat.model import Model
+from dekker.frontends import default_model, parse_files
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport
-from dekker.result import Result, Verdict, Violation, verdict
-from dekker.run.batch import read_text
+from dekker.result import Verdict, verdict
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
-from dekker.source import Source
+from dekker.run.splitting import run_splitting
+from dekker.run.violations import violations_of
 from dekker.task import Limits, Progress, Task
 
 DEFAULT_UNROLL = 4
@@ -30,7 +30,7 @@ class CheckOptions:
 
     model: str | None = None
     engine: str | None = None
-    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False)
+    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
     flags: tuple[str, ...] = ()
     cc: str | None = None
 
@@ -39,12 +39,21 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
     started = time.perf_counter()
     program = read_program(paths, options)
     model = load_model(options.model or default_model(program))
+    report = check_program(program, model, options, progress)
+    return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
+
+
+def check_program(
+    program: Program, model: Model, options: CheckOptions, progress: Progress | None = None
+) -> CheckReport:
+    """A program that was read before, under one of several models."""
+    started = time.perf_counter()
     program = prepare(program, model)
-    task = Task(program, model, options.limits, progress=progress)
-    engine, result = run_engine(options.engine, task)
-    violations = (*result.violations, *_other_violations(result))
+    task = Task(program, model, options.limits, examples=True, progress=progress)
+    engine, result = run_splitting(partial(run_engine, options.engine), task)
+    violations = tuple(violations_of(task, engine, result))
     return CheckReport(
-        tuple(paths),
+        (),
         model.name,
         engine,
         options.limits,
@@ -56,21 +65,6 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
 
 
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    """Litmus tests and .rsmc programs by themselves; C, C++ and LLVM IR files are linked together."""
-    if any(Path(path).suffix in EXTENSIONS for path in paths):
-        if len(paths) > 1:
-            raise InputError("a litmus test or .rsmc program is checked alone")
-        program = parse_program(Source(paths[0], read_text(paths[0])))
-        validate(program)
-        return program
-    from dekker.frontends.c import Options, parse_c  # noqa: PLC0415 — the compiler is not needed for anything else
-
-    return parse_c(paths, Options(flags=options.flags, compiler=options.cc))
-
-
-def _other_violations(result: Result) -> list[Violation]:
-    found = [Violation("data race", "two accesses race, and one is not atomic")] if "data-race" in result.flags else []
-    found += [Violation(flag, f"the model raises the flag '{flag}'") for flag in result.flags if flag != "data-race"]
-    if result.deadlocks:
-        found.append(Violation("deadlock", "threads wait for ever"))
-    return found
+    program = parse_files(paths, options.flags, options.cc)
+    validate(program)
+    return program

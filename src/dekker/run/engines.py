@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
-from dekker.errors import DekkerError, UnsupportedError
-from dekker.result import Result
+from dekker.errors import DekkerError, MixedSizes, UnsupportedError
+from dekker.result import Result, Violation
 from dekker.task import Task
 
 Run = Callable[[Task], Result]
@@ -27,6 +27,8 @@ def run_all(task: Task) -> Result:
     for name, run in SINGLE_ENGINES.items():
         try:
             results[name] = run(task)
+        except MixedSizes:
+            raise
         except UnsupportedError:
             if name == axiomatic.NAME:
                 raise
@@ -38,21 +40,37 @@ def run_all(task: Task) -> Result:
 
 
 def _require_agreement(task: Task, results: dict[str, Result]) -> None:
-    if len({repr(_answer(result)) for result in results.values()}) > 1:
+    answers = [answer(result) for result in results.values()]
+    differing = (
+        [key for key in answers[0] if any(other[key] != answers[0][key] for other in answers)] if answers else []
+    )
+    if differing:
         counts = ", ".join(
             f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
             for name, result in results.items()
         )
         raise Disagreement(
-            f"engines disagree on '{task.program.name}' under {task.model.name} (executions {counts})",
+            f"engines disagree on '{task.program.name}' under {task.model.name} about {', '.join(differing)} "
+            f"(executions {counts})",
             hint="this is a defect of Dekker: do not trust either answer",
         )
 
 
-def _answer(result: Result) -> tuple[object, ...]:
-    violations = sorted(violation.kind for violation in result.violations)
-    counts = result.satisfying, result.violating, result.deadlocks
-    return sorted(result.states.items()), sorted(result.flags), violations, counts
+def answer(result: Result) -> dict[str, object]:
+    """What engines must agree about."""
+    return {
+        "states": sorted(result.states.items()),
+        "flags": sorted(result.flags),
+        "violations": sorted({(violation.kind, _line(violation)) for violation in result.violations}),
+        "satisfying": result.satisfying,
+        "violating": result.violating,
+        "deadlocks": result.deadlocks,
+        "cut": bool(result.cut),
+    }
+
+
+def _line(violation: Violation) -> int:
+    return violation.span.line if violation.span is not None else 0
 
 
 ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all}
@@ -64,5 +82,7 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
         return name, ENGINES[name](task)
     try:
         return rsmc.NAME, rsmc.run(task)
+    except MixedSizes:
+        raise
     except UnsupportedError:
         return axiomatic.NAME, axiomatic.run(task)

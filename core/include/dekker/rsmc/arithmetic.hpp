@@ -1,4 +1,8 @@
 // The operators of expressions and updates, on bit patterns of a given width. Numbered as in the Python tables.
+//
+// Those on floating-point numbers take IEEE 754 patterns of 32 or 64 bits and round to the nearest. Every NaN that they make
+// is the one without sign and payload. Conversions to integers round towards zero; what does not fit becomes the smallest
+// number (fptosi) or the largest (fptoui).
 #pragma once
 
 #include <cstdint>
@@ -7,11 +11,15 @@ namespace dekker::rsmc {
 
 using Value = std::uint64_t;
 
-enum class UnaryOperator : std::uint8_t { neg, bit_not, zext, sext };
+enum class UnaryOperator : std::uint8_t {
+  neg, bit_not, zext, sext,
+  fpext, fptrunc, fptosi, fptoui, fsqrt, sitofp32, sitofp64, uitofp32, uitofp64,
+};
 
 enum class BinaryOperator : std::uint8_t {
   add, sub, mul, udiv, sdiv, urem, srem, bit_and, bit_or, bit_xor, shl, lshr, ashr,
   eq, ne, ult, ule, ugt, uge, slt, sle, sgt, sge,
+  fadd, fsub, fmul, fdiv, frem, feq, flt, fle, funo,
 };
 
 enum class UpdateOperator : std::uint8_t {

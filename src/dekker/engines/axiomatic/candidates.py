@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from dekker.engines.axiomatic.paths import Path, PathEvent, Value
+from dekker.engines.axiomatic.overlaps import Location, Place, refuse_overlaps
+from dekker.engines.axiomatic.path import CHOICE, Path, PathEvent, Value
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
-from dekker.errors import UnsupportedError
 from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
 from dekker.ir.memory import InitialMemory
 
-Place = tuple[int, int]
-"""A thread and the index of an event in its path."""
+UNKNOWN = 0
+"""In the place of values that are still open; models do not look at values."""
 
 INITIAL: Place = (INITIAL_THREAD, 0)
-
-Location = tuple[int, int]
-"""Address and size."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,15 @@ class Structure:
     """Per location its writes, the initial one first."""
     known: dict[Symbol, Term]
     paths: tuple[Path, ...]
+    memory: InitialMemory
+    numbers: dict[Place, int]
+
+    def path_event(self, event: Event) -> PathEvent:
+        return self.paths[event.thread].events[event.index]
+
+    def is_release(self, number: int) -> bool:
+        event = self.events[number]
+        return not event.initial and self.path_event(event).release
 
     def final_value(self, value: Value) -> int:
         term = resolve(value.term, self.known)
@@ -70,7 +75,7 @@ class Search:
         if not self._consistent(known, sources):
             return
         if not open_reads:
-            if self._settled(known):
+            if is_settled(self.paths, known):
                 yield known, sources
             else:
                 self.unresolved += 1
@@ -113,20 +118,25 @@ class Search:
         written = resolve(self._event(source).address.term, known)
         return wanted == written or not (isinstance(wanted, int) and isinstance(written, int))
 
-    def _settled(self, known: dict[Symbol, Term]) -> bool:
-        """Whether every value, address and condition has become a number."""
-        events = (event for _, event in self.reads + self.writes)
-        terms = [term for event in events for term in (event.address.term, event.value.term)]
-        terms += [term for term, _ in self.constraints]
-        terms += [value.term for path in self.paths for value in path.frames[0].registers.values()]
-        return all(isinstance(resolve(term, known), int) for term in terms)
+
+def is_settled(paths: Sequence[Path], known: dict[Symbol, Term]) -> bool:
+    """Whether every value, address and condition has become a number."""
+    events = (event for path in paths for event in path.events if event.kind != "F")
+    terms = [term for event in events for term in (event.address.term, event.value.term)]
+    terms += [term for path in paths for term, _ in path.constraints]
+    terms += [value.term for path in paths if path.frames for value in path.frames[0].registers.values()]
+    return all(isinstance(resolve(term, known), int) for term in terms)
 
 
-def build(search: Search, known: dict[Symbol, Term], sources: dict[Place, Place]) -> Structure:
-    thread_events = {place: _concrete(place, event, known) for place, event in search.places()}
+def build(
+    paths: tuple[Path, ...], memory: InitialMemory, known: dict[Symbol, Term], sources: dict[Place, Place]
+) -> Structure:
+    places = [((thread, i), event) for thread, path in enumerate(paths) for i, event in enumerate(path.events)]
+    """Values may still be open, and reads without a source."""
+    thread_events = {place: _concrete(place, event, known) for place, event in places}
     locations = sorted({(event.address, event.size) for event in thread_events.values() if event.accesses_memory})
-    _refuse_overlaps(locations, list(thread_events.values()))
-    initial = [Event("W", INITIAL_THREAD, i, a, s, search.memory.read(a, s)) for i, (a, s) in enumerate(locations)]
+    refuse_overlaps(locations, dict(places), thread_events)
+    initial = [Event("W", INITIAL_THREAD, i, a, s, memory.read(a, s)) for i, (a, s) in enumerate(locations)]
     events = (*initial, *thread_events.values())
     number = {place: len(initial) + i for i, place in enumerate(thread_events)}
     initial_write = {location: i for i, location in enumerate(locations)}
@@ -139,27 +149,17 @@ def build(search: Search, known: dict[Symbol, Term], sources: dict[Place, Place]
     for place, event in thread_events.items():
         if event.kind == "W":
             writes[event.address, event.size].append(number[place])
-    return Structure(events, static_relations(search.paths, number, len(events)), rf, writes, known, search.paths)
+    return Structure(events, static_relations(paths, number, len(events)), rf, writes, known, paths, memory, number)
 
 
 def _concrete(place: Place, event: PathEvent, known: dict[Symbol, Term]) -> Event:
     address, value = resolve(event.address.term, known), resolve(event.value.term, known)
-    assert isinstance(address, int) and isinstance(value, int), "only settled candidates are built"
+    assert isinstance(address, int), "locations are known"
+    value = value if isinstance(value, int) else UNKNOWN
     thread, index = place
     return Event(
         event.kind, thread, index, address, event.size, value, event.order, event.tags, event.fence, event.span
     )
-
-
-def _refuse_overlaps(locations: list[Location], events: list[Event]) -> None:
-    for (address, size), (next_address, next_size) in pairwise(locations):
-        if next_address < address + size:
-            guilty = next(event for event in events if (event.address, event.size) == (next_address, next_size))
-            raise UnsupportedError(
-                f"accesses of different sizes overlap ({size} bytes and {next_size} bytes)",
-                guilty.span,
-                "axiomatic models here relate accesses of equal size and address only",
-            )
 
 
 def static_relations(paths: Sequence[Path], number: dict[Place, int], size: int) -> dict[str, Relation]:
@@ -171,7 +171,7 @@ def static_relations(paths: Sequence[Path], number: dict[Place, int], size: int)
             for earlier in ids[:index]:
                 result["po"][earlier] |= target
             for name, sources in _dependencies(event):
-                for source in sources:
+                for source in sources - {CHOICE}:
                     result[_dependency(name, path.events[source])][ids[source]] |= target
         for read, write, sort in path.updates:
             result[sort][ids[read]] |= 1 << ids[write]

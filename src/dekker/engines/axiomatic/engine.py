@@ -19,11 +19,18 @@ from dekker.engines.axiomatic.evaluator import (
     raised_flags,
     run_plan,
 )
-from dekker.engines.axiomatic.paths import Path, thread_paths
+from dekker.engines.axiomatic.growth import Fields, Growth, NewFields, is_dynamic
+from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
+from dekker.engines.axiomatic.path import Path
+from dekker.engines.axiomatic.paths import thread_paths
+from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
 from dekker.engines.axiomatic.states import final_state
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
 from dekker.engines.axiomatic.traces import trace
 from dekker.execution import (
+    DATA_RACE,
     DYNAMIC_NAMES,
+    Event,
     Execution,
     Relation,
     Trace,
@@ -37,6 +44,7 @@ from dekker.execution import (
 from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
+from dekker.models import is_built_in
 from dekker.resources import resident_mb
 from dekker.result import Examples, Result, State, Violation
 from dekker.task import Task
@@ -53,15 +61,14 @@ class LimitReached(Exception):
 
 def run(task: Task) -> Result:
     """Every execution that the model accepts, counted; what was counted so far if a limit is reached or on Ctrl-C."""
-    result = Result()
-    oracle = _Oracle(task, result)
+    oracle = _Oracle(task)
     try:
         oracle.explore()
     except LimitReached as limit:
-        result.stopped_by = str(limit)
+        oracle.result.stopped_by = str(limit)
     except KeyboardInterrupt:
-        result.stopped_by = "interrupt"
-    return result
+        oracle.result.stopped_by = "interrupt"
+    return oracle.result
 
 
 @dataclass(frozen=True)
@@ -82,46 +89,71 @@ class Accepted:
 
 def accepted_executions(task: Task) -> Iterator[Accepted]:
     """The complete executions themselves, for those who want to look at them."""
-    oracle = _Oracle(task, Result())
-    for combination in oracle.combinations():
-        if all(path.status == "complete" for path in combination):
-            yield from oracle.accepted(combination)
+    oracle = _Oracle(task)
+    if is_dynamic(task.program):
+        oracle.explore()
+    for accepted in oracle.accepted():
+        if all(path.status in ("complete", "unborn") for path in accepted.structure.paths):
+            yield accepted
 
 
 class _Oracle:
-    def __init__(self, task: Task, result: Result) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.result = result
+        self.result = Result()
         self.program = task.program
         self.property = task.program.property
         self.layout = layout(task.program)
-        self.memory = InitialMemory(task.program, self.layout)
         self.model = StagedModel(task.model.program)
+        self.fields: Fields = {}
+        watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
+        self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
         self.n_checks = 0
+        self.static_part: tuple[object, Slots, bool] | None = None
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
 
     def explore(self) -> None:
-        for combination in self.combinations():
-            for accepted in self.accepted(combination):
-                self._record(accepted, combination)
+        """Starts again whenever a part of an allocated object turns out to be accessed."""
+        while True:
+            self.result = Result()
+            try:
+                for accepted in self.accepted():
+                    self._record(accepted)
+                    self._stop_at_violation()
+            except NewFields:
+                continue
+            return
 
-    def combinations(self) -> Iterator[tuple[Path, ...]]:
-        """One path per thread, in every way."""
+    def accepted(self) -> Iterator[Accepted]:
+        structures = self._grown_structures() if is_dynamic(self.program) else self._structures()
+        for structure in structures:
+            yield from self._consistent_coherence(structure)
+
+    def _structures(self) -> Iterator[Structure]:
+        """One path per thread, in every way, with sources for all reads."""
+        memory = InitialMemory(self.program, self.layout)
         threads = range(len(self.program.threads))
-        yield from product(*(self._paths(thread) for thread in threads))
+        for combination in product(*(self._paths(thread) for thread in threads)):
+            search = Search(combination, memory, self._check_limits)
+            for known, sources in search.run():
+                yield build(combination, memory, known, sources)
+            self.result.self_justifying += search.unresolved
 
     def _paths(self, thread: int) -> list[Path]:
         paths = []
-        for path in thread_paths(self.program, self.layout, thread, self.task.limits.unroll):
+        for path in thread_paths(self.program, self.layout, thread, self.task.limits):
             self._check_limits()
             paths.append(path)
         return paths
 
-    def accepted(self, combination: Sequence[Path]) -> Iterator[Accepted]:
-        search = Search(tuple(combination), self.memory, self._check_limits)
-        for known, sources in search.run():
-            yield from self._consistent_coherence(build(search, known, sources))
-        self.result.self_justifying += search.unresolved
+    def _grown_structures(self) -> Iterator[Structure]:
+        limits, model = self.task.limits, self.task.model
+        coherent = is_built_in(model)
+        growth = Growth(
+            self.program, self.layout, limits, self.fields, coherent, self._may_be_accepted, self._check_limits
+        )
+        yield from growth.structures()
+        self.result.self_justifying += growth.unresolved
 
     def _consistent_coherence(self, structure: Structure) -> Iterator[Accepted]:
         slots = self._slots_with_reads_from(structure)
@@ -136,16 +168,35 @@ class _Oracle:
             if self._holds(self.model.plans[COHERENCE], structure, slots, co):
                 yield Accepted(structure, co, raised_flags(program, self.model.flag_plan, size, slots))
 
-    def _slots_with_reads_from(self, structure: Structure) -> Slots | None:
-        """Everything that does not depend on coherence; None if that alone is forbidden."""
-        program, size = self.model.program, len(structure.events)
+    def _static_slots(self, structure: Structure) -> Slots:
+        """What depends on nothing but the events."""
+        program = self.model.program
         slots = empty_slots(program)
         execution = Execution(structure.events, as_seen_by(structure.static_relations, self.task.model.uses))
         static = {item.name for item in program.inputs} - DYNAMIC_NAMES
         fill_inputs(program, slots, {name: base_value(name, execution) for name in static})
+        return slots
+
+    def _slots_with_reads_from(self, structure: Structure) -> Slots | None:
+        """Everything that does not depend on coherence; None if that alone is forbidden."""
+        program, size = self.model.program, len(structure.events)
+        slots = self._static_slots(structure)
         fill_inputs(program, slots, {"rf": structure.rf})
         possible = all(run_plan(program, self.model.plans[stage], size, slots) for stage in (EVENTS, READS_FROM))
         return slots if possible else None
+
+    def _may_be_accepted(self, partial: Structure) -> bool:
+        """Where some reads have no source yet, and of coherence only the first writes are known."""
+        program, size = self.model.program, len(partial.events)
+        if self.static_part is None or self.static_part[0] is not partial.static_relations:
+            slots = self._static_slots(partial)
+            allowed = run_plan(program, self.model.early_plans[EVENTS], size, slots)
+            self.static_part = partial.static_relations, slots, allowed
+        _, known, allowed = self.static_part
+        slots = list(known)
+        co = _merge([order_with_prefix(writes[:1], writes[1:], size) for writes in partial.writes.values()], size)
+        fill_inputs(program, slots, {"rf": partial.rf, "co": co, "fr": from_read(partial.rf, co), "FW": 0})
+        return allowed and all(run_plan(program, plan, size, slots) for plan in self.model.early_plans[READS_FROM:])
 
     def _orders_by_location(self, structure: Structure, slots: Slots) -> list[list[Relation]]:
         """Per location, the orders of its writes that the model does not rule out by themselves."""
@@ -181,11 +232,23 @@ class _Oracle:
         fill_inputs(self.model.program, slots, values)
         return run_plan(self.model.program, plan, len(structure.events), slots)
 
-    def _record(self, accepted: Accepted, combination: Sequence[Path]) -> None:
+    def _refuse_racing_pieces(self, accepted: Accepted) -> None:
+        structure, relations = accepted.structure, accepted.execution().relations
+        sources = [None if event.initial else structure.path_event(event) for event in structure.events]
+        pieces = {
+            number
+            for number, source in enumerate(sources)
+            if source is not None and source.kind != "F" and (source.function, source.instruction) in self.pieces
+        }
+        refuse_racing_pieces(sources, structure.events, relations, pieces)
+
+    def _record(self, accepted: Accepted) -> None:
         result = self.result
-        self._record_violations(accepted, combination)
-        statuses = {path.status for path in combination}
-        if "failed" in statuses:
+        if self.pieces:
+            self._refuse_racing_pieces(accepted)
+        goes_wrong = self._record_violations(accepted)
+        statuses = {path.status for path in accepted.structure.paths}
+        if goes_wrong:
             return
         if "cut" in statuses:
             result.cut += 1
@@ -193,9 +256,9 @@ class _Oracle:
         if "blocked" in statuses:
             result.blocked += 1
             return
-        if "waiting" in statuses:
+        if statuses & {"waiting", "joining"}:
             result.blocked += 1
-            result.deadlocks += waits_for_ever(accepted)
+            self._count_deadlock(accepted)
             self._count_flags(accepted)
             return
         if result.complete_executions == self.task.limits.max_traces:
@@ -206,36 +269,69 @@ class _Oracle:
         result, structure = self.result, accepted.structure
         registers = [
             {name: structure.final_value(value) for name, value in path.frames[0].registers.items()}
-            for path in structure.paths
+            for path in structure.paths[: len(self.program.threads)]
         ]
         memory = _final_memory(accepted)
-        values = final_state(self.property, registers, memory, self.layout, self.memory)
+        values = final_state(self.property, registers, memory, self.layout, structure.memory)
         if self.property.filter is not None and not formula_holds(self.property.filter, values, self.layout):
             return
         state = tuple(values[observable] for observable in self.property.observed)
         result.states[state] = result.states.get(state, 0) + 1
         self._count_flags(accepted)
         if self.task.examples:
-            _keep_examples(result.examples, state, accepted)
+            _keep_example(result.examples, state, accepted)
         condition = self.property.condition
         if condition is None or formula_holds(condition.formula, values, self.layout):
             result.satisfying += 1
         else:
             result.violating += 1
 
+    def _count_deadlock(self, accepted: Accepted) -> None:
+        if waits_for_ever(accepted):
+            self.result.deadlocks += 1
+            if self.task.examples and self.result.examples.deadlock is None:
+                self.result.examples.deadlock = accepted.trace()
+
     def _count_flags(self, accepted: Accepted) -> None:
         """Undefined behaviour is undefined whether or not a thread waits afterwards."""
         for flag in accepted.flags:
             self.result.flags[flag] = self.result.flags.get(flag, 0) + 1
+            if self.task.examples and flag not in self.result.examples.flags:
+                self.result.examples.flags[flag] = accepted.trace()
 
-    def _record_violations(self, accepted: Accepted, combination: Sequence[Path]) -> None:
-        for path in combination:
-            if path.status == "failed":
-                self._add_violation(Violation("assertion", path.failure, path.failure_span), accepted)
-        for event in accepted.structure.events:
-            if event.accesses_memory and not event.initial and not self.layout.contains(event.address, event.size):
+    def _stop_at_violation(self) -> None:
+        result = self.result
+        if self.task.limits.stop_at_first and (result.violations or result.deadlocks or result.flags):
+            raise LimitReached("violation")
+
+    def _record_violations(self, accepted: Accepted) -> bool:
+        """Whether the execution does not count, because it comes to a violation that ends it."""
+        structure = accepted.structure
+        misled = reads_after_release(structure)
+        failed = {thread: path for thread, path in enumerate(structure.paths) if path.status == "failed"}
+        own = [path for thread, path in failed.items() if thread not in misled]
+        found = [use_after_free(event) for event in misled.values()]
+        found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
+        misused = list(writes_after_release(structure, accepted.co))
+        for event, violation in [*misused, *self._outside(structure)]:
+            if event.thread not in misled or event.index < misled[event.thread].index:
+                found.append(violation)
+        for violation in found:
+            self._add_violation(violation, accepted)
+        return bool(failed or misled or misused)
+
+    def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
+        for event in structure.events:
+            if event.accesses_memory and not event.initial and not self._is_in_object(structure, event):
                 message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
-                self._add_violation(Violation("memory", message, event.span), accepted)
+                yield event, Violation("memory", message, event.span)
+
+    def _is_in_object(self, structure: Structure, event: Event) -> bool:
+        if event.address >= SYNCHRONISATION_START or structure.path_event(event).release:
+            return True
+        objects = (item for path in structure.paths for item in path.objects)
+        inside = any(start <= event.address and event.address + event.size <= start + size for start, size in objects)
+        return inside or self.layout.contains(event.address, event.size)
 
     def _add_violation(self, violation: Violation, accepted: Accepted) -> None:
         self.result.violations[violation] = None
@@ -251,12 +347,9 @@ class _Oracle:
             raise LimitReached("memory")
 
 
-def _keep_examples(examples: Examples, state: State, accepted: Accepted) -> None:
+def _keep_example(examples: Examples, state: State, accepted: Accepted) -> None:
     if state not in examples.states:
         examples.states[state] = accepted.trace()
-    for flag in accepted.flags:
-        if flag not in examples.flags:
-            examples.flags[flag] = accepted.trace()
 
 
 def waits_for_ever(accepted: Accepted) -> bool:

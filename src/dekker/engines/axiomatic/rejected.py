@@ -76,12 +76,12 @@ class _Survey:
         for combination in product(*paths):
             search = Search(combination, self.memory, self._check_time)
             for known, sources in search.run():
-                self._try_orders(build(search, known, sources))
+                self._try_orders(build(search.paths, search.memory, known, sources))
             self.result.self_justifying += search.unresolved
 
     def _complete_paths(self, thread: int) -> list[Path]:
         found = []
-        for path in thread_paths(self.task.program, self.layout, thread, self.task.limits.unroll):
+        for path in thread_paths(self.task.program, self.layout, thread, self.task.limits):
             self._check_time()
             if path.status == "complete":
                 found.append(path)

@@ -10,8 +10,19 @@ from dekker.engines.rsmc.events import instruction_events
 from dekker.engines.rsmc.orders import CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import BASE_SETS, INITIAL_THREAD, Event
-from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.expressions import (
+    ALL_BINARY_OPERATORS,
+    ALL_UNARY_OPERATORS,
+    ONE,
+    Address,
+    Binary,
+    Const,
+    Expr,
+    Reg,
+    Select,
+    Unary,
+)
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -29,6 +40,7 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Print,
     Return,
     Rmw,
     Spawn,
@@ -64,9 +76,11 @@ OPERATIONS = {
     Allocate: 18,
     Free: 19,
 }
+NO_EFFECT = {"operation": OPERATIONS[Assert]}
+"""With a condition that holds."""
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
-UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
-BINARY_CODES = {name: code for code, name in enumerate(BINARY_OPERATORS)}
+UNARY_CODES = {name: code for code, name in enumerate(ALL_UNARY_OPERATORS)}
+BINARY_CODES = {name: code for code, name in enumerate(ALL_BINARY_OPERATORS)}
 UPDATE_CODES = {name: code for code, name in enumerate(RMW_OPERATORS)}
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 
@@ -75,7 +89,7 @@ FIELDS = (
     "failed_class low high first_argument n_arguments"
 ).split()
 DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
-SIGNED, EXCLUSIVE, WEAK = 1, 2, 4
+SIGNED, EXCLUSIVE, WEAK, PIECE = 1, 2, 4, 8
 
 EventClass = tuple[list[int], int, int]
 
@@ -87,6 +101,7 @@ class Encoder:
     layout: Layout
     model: RelationalProgram
     order: CommitOrder
+    pieces: frozenset[tuple[str, int]] = frozenset()
     expressions: list[list[int]] = field(default_factory=list)
     classes: list[EventClass] = field(default_factory=list)
     _known_expressions: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -123,7 +138,10 @@ class Encoder:
     def _code(self, function: Function) -> list[int]:
         code: list[int] = []
         for index, instruction in enumerate(function.body):
-            code += self._instruction(instruction, function, function.span(index))
+            fields = self._instruction(instruction, function, function.span(index))
+            if (function.name, index) in self.pieces:
+                fields[FIELDS.index("flags")] |= PIECE
+            code += fields
         return code
 
     def register(self, name: str) -> int:
@@ -165,9 +183,9 @@ class Encoder:
             case Address():
                 return [CONSTANT, 0, 0, self.layout.resolve(expression)]
             case Unary(op, width, operand):
-                return [*self._postfix(operand), UNARY, _code(UNARY_CODES, op), width, 0]
+                return [*self._postfix(operand), UNARY, UNARY_CODES[op], width, 0]
             case Binary(op, width, left, right):
-                return [*self._postfix(left), *self._postfix(right), BINARY, _code(BINARY_CODES, op), width, 0]
+                return [*self._postfix(left), *self._postfix(right), BINARY, BINARY_CODES[op], width, 0]
             case Select(condition, then, other):
                 alternatives = [*self._postfix(then), *self._postfix(other)]
                 return [*self._postfix(condition), *alternatives, SELECT, 0, 0, 0]
@@ -207,6 +225,8 @@ class Encoder:
                 found = {"value": self.expression(condition), "target": function.labels[target]}
             case Assume(condition) | Assert(condition, _):
                 found = {"value": self.expression(condition)}
+            case Print():
+                return NO_EFFECT | {"value": self.expression(ONE)}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
             case Exit():
@@ -252,12 +272,6 @@ class Encoder:
             "expected": self.expression(instruction.expected),
             "flags": WEAK * instruction.weak,
         }
-
-
-def _code(codes: dict[str, int], operator: str) -> int:
-    if operator not in codes:
-        raise UnsupportedError(f"the rsmc engine does not handle the operator '{operator}' (floating point)")
-    return codes[operator]
 
 
 def encode_observables(

@@ -53,6 +53,7 @@ words in small letters are written as they are.
                | assume EXPRESSION
                | await EXPRESSION "->" NAME                                               waits, going back to the label
                | assert EXPRESSION "," STRING
+               | print STRING "(" EXPRESSION,* ")"                                        directives as in C's printf
                | NAME "=" choose NUMBER ".." NUMBER
                | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack]
                | free EXPRESSION

@@ -30,6 +30,7 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Order,
+    Print,
     Return,
     Rmw,
     Spawn,
@@ -342,6 +343,10 @@ def _assert(c: _Cursor) -> Instruction:
     return Assert(condition, c.string("a message between double quotes"))
 
 
+def _print(c: _Cursor) -> Instruction:
+    return Print(c.string("a text between double quotes"), _arguments(c))
+
+
 def _choose(c: _Cursor, dst: str) -> Instruction:
     low = c.number("the lowest number to choose")
     c.expect("..")
@@ -364,6 +369,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "assume": lambda c: Assume(_expression(c)),
     "await": _await,
     "assert": _assert,
+    "print": _print,
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),

@@ -10,11 +10,10 @@ from tests.unit.frontends.c.programs import from_c, from_ir, listing, main_of, n
 from tests.unit.frontends.c.verdicts import HEADERS, MODELS, is_fine, messages, result_of, two_threads
 
 from dekker.errors import InputError
-from dekker.frontends.c.runtime.output import NOTE
 from dekker.frontends.c.runtime.templates import library
 from dekker.ir.expressions import Address
 from dekker.ir.flow import successors
-from dekker.ir.instructions import Assert, AtomicBegin, AtomicEnd, Await, Branch, Call, Jump
+from dekker.ir.instructions import AtomicBegin, AtomicEnd, Await, Branch, Call, Jump, Print
 
 CHOSEN_BY_NAME = {"init", "lock", "unlock", "trylock", "checked_unlock"}
 
@@ -142,12 +141,17 @@ int main(void) {
     program = from_c(tmp_path, HEADERS + text)
     function = program.function_by_name["main"]
     notes = [
-        (step.message.removeprefix(NOTE), span.line)
+        (step.text, len(step.arguments), span.line)
         for step, span in zip(function.body, function.spans, strict=True)
-        if isinstance(step, Assert) and step.message.startswith(NOTE) and span is not None
+        if isinstance(step, Print) and span is not None
     ]
     first = HEADERS.count("\n") + 3
-    assert notes == [("%d of %s\n", first), ("done\n", first + 1), ("plain", first + 2), ("!", first + 3)]
+    assert notes == [
+        ("%d of %s\n", 2, first),
+        ("done\n", 0, first + 1),
+        ("plain", 0, first + 2),
+        ("%c", 1, first + 3),
+    ]
     assert is_fine(result_of(tmp_path, text))
 
 

@@ -15,6 +15,7 @@ from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Allocate, Call, Load, Store
+from dekker.source import whole_call
 
 
 def lower_call(f: FunctionLowering, call: syntax.Call) -> None:
@@ -58,7 +59,10 @@ def _call_external(f: FunctionLowering, call: syntax.Call, name: str, external: 
     operands = [argument.operand for argument in call.arguments]
     arguments = tuple(tuple(map(f.emitter.keep, f.parts(operand))) for operand in operands)
     types = tuple(operand.type for operand in operands)
+    place = f.emitter.span
+    f.emitter.span = None if place is None else whole_call(place)
     value = external.handler(ExternalCall(name, f, arguments, types, call.type, f.result_register(call)))
+    f.emitter.span = place
     if not external.returns:
         f.ended = True
         return

@@ -16,6 +16,7 @@ from dekker.frontends.c.linking import Linkage, Linked
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Alias, Block, Bytes, Header, Variable
 from dekker.frontends.c.llvm.types import POINTER, SizeUnknown, Type
+from dekker.frontends.c.lowering.asynchronous import split_threads
 from dekker.frontends.c.lowering.calls import lower_call, lower_variadic_argument
 from dekker.frontends.c.lowering.constants import constant_parts, initial_cells
 from dekker.frontends.c.lowering.control import (
@@ -38,6 +39,7 @@ from dekker.frontends.c.lowering.memory import (
     lower_load,
     lower_store,
 )
+from dekker.frontends.c.lowering.privatise import privatise_handles
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
@@ -225,6 +227,11 @@ class Unit:
                 self.thread_cells.append(Cell(start + cell.offset, cell.size, cell.value))
         return address
 
+    def most_arguments(self, function: str) -> int | None:
+        """How many arguments a function takes: `void *f()`, of old, ignores those that it is given."""
+        entity = self.symbols[function].entity if function in self.symbols else None
+        return len(entity.parameters) if isinstance(entity, Header) and not entity.variadic else None
+
     def thread_function(self, arguments: int) -> Address:
         """A function that gives a new thread its own object and then runs another function."""
         name = THREAD if arguments == 1 else f"{THREAD}{arguments}"
@@ -348,7 +355,10 @@ def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[i
     thread = _first_thread(unit, main, constructors)
     _finish_threads(unit)
     unit.reach()
-    functions = (*_main_first(unit.functions),)
+    own_object = Emitter()
+    _make_own_object(unit, own_object)
+    private = {name: privatise_handles(function) for name, function in unit.functions.items()}
+    functions = (*_main_first(split_threads(private, own_object.body, SELF)),)
     return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dekker.frontends.c.runtime.asynchronous import ASYNCHRONOUS
 from dekker.frontends.c.runtime.atomics import ATOMICS
 from dekker.frontends.c.runtime.basic import BASIC
 from dekker.frontends.c.runtime.c11_threads import C11_THREADS
@@ -24,6 +25,8 @@ class Library(Runtime):
         return next((item for pattern, item in CPLUSPLUS_PATTERNS.items() if pattern.fullmatch(name)), None)
 
 
-RUNTIME = Library(BASIC, CPLUSPLUS, THREADS, LOCKS, WAITING, C11_THREADS, ATOMICS, OUTPUT, CPLUSPLUS_THREADS)
+RUNTIME = Library(
+    BASIC, CPLUSPLUS, THREADS, ASYNCHRONOUS, LOCKS, WAITING, C11_THREADS, ATOMICS, OUTPUT, CPLUSPLUS_THREADS
+)
 
 __all__ = ["RUNTIME", "External", "ExternalCall", "Runtime"]

@@ -70,6 +70,8 @@ class ExternalCall:
         arguments = tuple(arguments)
         if unit.has_context:
             function, arguments = unit.thread_function(len(arguments)), (function, *arguments)
+        elif isinstance(function, Address):
+            arguments = arguments[: unit.most_arguments(function.symbol)]
         self.emitter.emit(Spawn(register, function, arguments))
         return Reg(register)
 

@@ -1,0 +1,100 @@
+"""What the only thread does before it starts another: all see it as if it had been there from the start, so it is no
+event.
+
+It ends with the first instruction that starts a thread, frees memory, or has a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from dekker.engines.axiomatic.path import Context, Path, Value, evaluate, fail, goto, set_register
+from dekker.engines.axiomatic.steps import advance
+from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.expressions import Expr, evaluate_unary
+from dekker.ir.instructions import (
+    Choose,
+    CompareExchange,
+    Fence,
+    Free,
+    Instruction,
+    Load,
+    Rmw,
+    Spawn,
+    Store,
+    StoreConditional,
+)
+from dekker.ir.memory import InitialMemory
+
+Access = Load | Store | Rmw | CompareExchange
+
+
+def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path, InitialMemory]:
+    """The path where events begin, and memory at that point."""
+    while path.status == "running":
+        frame = path.frames[-1]
+        instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None
+        if instruction is not None and _ends_it(instruction):
+            break
+        if isinstance(instruction, Fence | Load | Store | Rmw | CompareExchange):
+            path = replace(path, alone=path.alone + 1)
+        if isinstance(instruction, Fence):
+            path = goto(path, frame.pc + 1)
+        elif isinstance(instruction, Load | Store | Rmw | CompareExchange):
+            path, memory = _access(context, path, memory, instruction)
+        else:
+            (path,) = advance(context, path)
+    return path, memory
+
+
+def _ends_it(instruction: Instruction) -> bool:
+    match instruction:
+        case Load(exclusive=exclusive):
+            return exclusive
+        case CompareExchange(weak=weak):
+            return weak
+    return isinstance(instruction, StoreConditional | Choose | Free | Spawn)
+
+
+def _access(context: Context, path: Path, memory: InitialMemory, instruction: Access) -> tuple[Path, InitialMemory]:
+    frame, size = path.frames[-1], instruction.size
+    span = frame.function.span(frame.pc)
+    path = goto(path, frame.pc + 1)
+
+    def now(expression: Expr) -> int:
+        term = evaluate(expression, path, context).term
+        assert isinstance(term, int), "nothing is unknown to the only thread"
+        return term
+
+    address = now(instruction.address)
+    if not _is_in_object(context, path, address, size):
+        message = f"access to {size} bytes at {address:#x}, which lie in no object"
+        return fail(path, "memory", message, span), memory
+    old = memory.read(address, size)
+    results, new = _effect(instruction, old, now)
+    for register, value in results.items():
+        path = set_register(path, register, Value(value))
+    return path, memory if new is None else memory.written(address, size, new)
+
+
+def _effect(instruction: Access, old: int, now: Callable[[Expr], int]) -> tuple[dict[str, int], int | None]:
+    """New values of registers, and of memory if it is written."""
+    width = 8 * instruction.size
+    match instruction:
+        case Load(dst, signed=signed):
+            return {dst: evaluate_unary("sext", width, old) if signed and width < 64 else old}, None
+        case Store(value=value):
+            return {}, now(value)
+        case Rmw(dst, op, operand=operand):
+            new = RMW_OPERATORS[op](width, old, now(operand) & mask(width))
+            return ({} if dst is None else {dst: old}), new
+        case CompareExchange(dst, success, expected=expected, desired=desired):
+            succeeds = now(expected) & mask(width) == old
+            status = {} if success is None else {success: int(succeeds)}
+            return {dst: old, **status}, now(desired) if succeeds else None
+
+
+def _is_in_object(context: Context, path: Path, address: int, size: int) -> bool:
+    inside = any(start <= address and address + size <= start + length for start, length in path.objects)
+    return inside or context.layout.contains(address, size)

@@ -1,0 +1,271 @@
+"""Candidate executions of programs whose threads and objects come and go.
+
+All threads run side by side, as far as it is known how they go on. Then a read is given a source: one of the writes
+that are there, or one that is still to come; in the second case the read is asked again when there are new writes. So
+every choice of sources is found exactly once, but for those in which a thread goes where it goes only because of a
+write that it makes there: what justifies nothing but itself is no execution. Every model that comes with Dekker forbids
+those, by the control dependencies that they would need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from dekker.engines.axiomatic.alone import run_alone
+from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_settled
+from dekker.engines.axiomatic.overlaps import Place
+from dekker.engines.axiomatic.path import UNBORN, Context, Path, PathEvent, World, await_targets
+from dekker.engines.axiomatic.paths import first_path
+from dekker.engines.axiomatic.steps import advance
+from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
+from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
+from dekker.ir.instructions import Allocate, Call, Free, Join, Spawn
+from dekker.ir.layout import Layout
+from dekker.ir.memory import InitialMemory
+from dekker.ir.program import Program
+from dekker.task import Limits
+
+DYNAMIC = (Spawn, Join, Allocate, Free, Call)
+
+Fields = dict[int, frozenset[tuple[int, int]]]
+
+
+class NewFields(Exception):
+    """A part of an allocated object was accessed that freeing it did not write to: start again."""
+
+
+def is_dynamic(program: Program) -> bool:
+    return any(isinstance(item, DYNAMIC) for function in program.functions for item in function.body)
+
+
+@dataclass(frozen=True)
+class _State:
+    """`asked` are the reads without a source, with the writes that are known not to be it."""
+
+    paths: tuple[Path, ...]
+    known: dict[Symbol, Term] = field(default_factory=dict)
+    sources: dict[Place, Place] = field(default_factory=dict)
+    asked: dict[Place, frozenset[Place]] = field(default_factory=dict)
+
+
+class Growth:
+    """`is_possible` says of a candidate in which reads have no source yet whether the model may still accept it.
+    `coherent`: the model lets no read see a write of its own thread that comes later, nor one that it overwrote.
+    `unresolved` counts, as far as they are met, choices of sources that justify nothing but themselves."""
+
+    def __init__(
+        self,
+        program: Program,
+        layout: Layout,
+        limits: Limits,
+        fields: Fields,
+        coherent: bool,
+        is_possible: Callable[[Structure], bool],
+        check_limits: Callable[[], None],
+    ) -> None:
+        self.program = program
+        self.limits = limits
+        self.layout = layout
+        self.memory = InitialMemory(program, layout)
+        self.fields = fields
+        self.coherent = coherent
+        self.is_possible = is_possible
+        self.check_limits = check_limits
+        self.numbers: dict[tuple[int, int], int] = {}
+        self.await_targets = await_targets(program)
+        self.frees = any(isinstance(item, Free) for function in program.functions for item in function.body)
+        self.unresolved = 0
+
+    def structures(self) -> Iterator[Structure]:
+        threads = range(len(self.program.threads))
+        paths = [first_path(self.program, self.layout, thread) for thread in threads]
+        if len(paths) == 1 and any(isinstance(i, Call | Spawn) for f in self.program.functions for i in f.body):
+            paths[0], self.memory = run_alone(self._context(_State(tuple(paths)), 0), paths[0], self.memory)
+        yield from self._grow(_State(tuple(paths)))
+
+    def _context(self, state: _State, thread: int) -> Context:
+        world = World(state.paths, state.known, self.fields, self.numbers)
+        return Context(self.program, self.layout, thread, self.limits, self.await_targets, world)
+
+    # --- threads
+
+    def _grow(self, state: _State) -> Iterator[Structure]:
+        self.check_limits()
+        for grown in self._run_threads(state):
+            if self._is_consistent(grown):
+                yield from self._give_source(grown)
+
+    def _run_threads(self, state: _State) -> Iterator[_State]:
+        """Until no thread can go on, in every way."""
+        pending = [state]
+        while pending:
+            state = pending.pop()
+            thread = self._runnable(state)
+            if thread is None:
+                yield state
+                continue
+            path = state.paths[thread]
+            ways = list(advance(self._context(state, thread), path))
+            pending += [self._with_path(state, thread, way) for way in reversed(ways)]
+
+    def _runnable(self, state: _State) -> int | None:
+        running = (thread for thread, path in enumerate(state.paths) if path.status == "running")
+        return next((t for t in running if is_ready(self._context(state, t), state.paths[t])), None)
+
+    def _with_path(self, state: _State, thread: int, path: Path) -> _State:
+        before = state.paths[thread]
+        paths = list(state.paths)
+        paths[thread] = path
+        asked = dict(state.asked)
+        for child in path.spawned[len(before.spawned) :]:
+            paths += [UNBORN] * (child.thread + 1 - len(paths))
+            paths[child.thread] = spawned_path(self._context(state, child.thread), child)
+            asked[child.thread, 0] = frozenset()
+        for index in range(len(before.events), len(path.events)):
+            if path.events[index].kind == "R":
+                asked[thread, index] = frozenset()
+        return replace(state, paths=tuple(paths), asked=asked)
+
+    # --- sources
+
+    def _give_source(self, state: _State) -> Iterator[Structure]:
+        if not state.asked:
+            yield from self._finish(state)
+            return
+        choice = self._next_read(state)
+        if choice is None:
+            self.unresolved += all(path.status != "running" for path in state.paths)
+            return
+        read, candidates, is_last_chance = choice
+        if is_last_chance:
+            yield from self._complete(state, build(state.paths, self.memory, state.known, state.sources))
+            return
+        rest = {place: seen for place, seen in state.asked.items() if place != read}
+        for source, value in candidates:
+            known = {**state.known, Symbol(*read): value}
+            chosen = replace(state, known=known, sources={**state.sources, read: source}, asked=rest)
+            yield from self._grow(chosen)
+        seen = state.asked[read] | {source for source, _ in candidates}
+        yield from self._give_source(replace(state, asked={**rest, read: seen}))
+
+    def _complete(self, state: _State, partial: Structure) -> Iterator[Structure]:
+        """All events are there, only sources are missing."""
+        self.check_limits()
+        if not self.is_possible(partial) or not self._is_consistent(state):
+            return
+        choice = self._next_read(state)
+        if choice is None:
+            if state.asked:
+                self.unresolved += 1
+            else:
+                yield from self._finish(state)
+            return
+        read, candidates, _ = choice
+        rest = {place: seen for place, seen in state.asked.items() if place != read}
+        event = partial.events[partial.numbers[read]]
+        for source, value in candidates:
+            known = {**state.known, Symbol(*read): value}
+            chosen = replace(state, known=known, sources={**state.sources, read: source}, asked=rest)
+            initial = partial.writes[event.address, event.size][0]
+            rf = list(partial.rf)
+            rf[initial if source == INITIAL else partial.numbers[source]] |= 1 << partial.numbers[read]
+            yield from self._complete(chosen, replace(partial, rf=rf))
+
+    def _next_read(self, state: _State) -> tuple[Place, list[tuple[Place, Term]], bool] | None:
+        """A read that has not been asked about all writes that are there, those writes, and whether they are all that
+        there will ever be. As long as threads go on or addresses are open, it is one that has a say in that."""
+        wanted = self._decisive_reads(state)
+        asked = {place: seen for place, seen in state.asked.items() if not wanted or Symbol(*place) in wanted}
+        best: tuple[Place, list[tuple[Place, Term]]] | None = None
+        for read, seen in asked.items():
+            candidates = [item for item in self._candidates(state, read) if item[0] not in seen]
+            if candidates and (best is None or len(candidates) < len(best[1])):
+                best = read, candidates
+        return None if best is None else (*best, not wanted)
+
+    def _decisive_reads(self, state: _State) -> set[Symbol]:
+        """Those that threads wait for, or that addresses depend on. None if all writes are there."""
+        terms = [
+            deciding_term(self._context(state, thread), path)
+            for thread, path in enumerate(state.paths)
+            if path.status == "running"
+        ]
+        events = [event for path in state.paths for event in path.events if event.kind != "F"]
+        terms += [resolve(event.address.term, state.known) for event in events]
+        return set[Symbol]().union(*map(symbols, terms))
+
+    def _candidates(self, state: _State, read: Place) -> Iterator[tuple[Place, Term]]:
+        event = _event(state, read)
+        address = resolve(event.address.term, state.known)
+        if not isinstance(address, int):
+            return
+        if not event.waits and not self._is_overwritten(state, read, None, address):
+            yield INITIAL, initially(address, event.size, self.memory)
+        for place, write in self._writes_to(state, address, event.size):
+            if not self._is_overwritten(state, read, place, address):
+                yield place, write.value.term
+
+    def _writes_to(self, state: _State, address: int, size: int) -> Iterator[tuple[Place, PathEvent]]:
+        for thread, path in enumerate(state.paths):
+            for index, event in enumerate(path.events):
+                if event.kind == "W" and event.size == size and resolve(event.address.term, state.known) == address:
+                    yield (thread, index), event
+
+    def _is_overwritten(self, state: _State, read: Place, source: Place | None, address: int) -> bool:
+        """Whether coherence in the thread of the read rules the source out (None: the initial write)."""
+        if not self.coherent:
+            return False
+        thread, index = read
+        if source is not None and source[0] != thread:
+            return False
+        if source is not None and source[1] > index:
+            return True
+        first = 0 if source is None else source[1] + 1
+        size = _event(state, read).size
+        return any(
+            event.kind == "W" and event.size == size and resolve(event.address.term, state.known) == address
+            for event in state.paths[thread].events[first:index]
+        )
+
+    def _is_consistent(self, state: _State) -> bool:
+        for path in state.paths:
+            for term, expected in path.constraints:
+                value = resolve(term, state.known)
+                if isinstance(value, int) and bool(value) != expected:
+                    return False
+        return all(source == INITIAL or self._may_match(state, read, source) for read, source in state.sources.items())
+
+    def _may_match(self, state: _State, read: Place, source: Place) -> bool:
+        wanted = resolve(_event(state, read).address.term, state.known)
+        return bool(wanted == resolve(_event(state, source).address.term, state.known))
+
+    # --- the end
+
+    def _finish(self, state: _State) -> Iterator[Structure]:
+        """Threads that still run wait for one another to end."""
+        paths = tuple(
+            replace(path, status="joining") if path.status == "running" and stands_at_join(path) else path
+            for path in state.paths
+        )
+        if any(path.status == "running" for path in paths) or not is_settled(paths, state.known):
+            self.unresolved += 1
+            return
+        structure = build(paths, self.memory, state.known, state.sources)
+        if self.frees:
+            self._note_fields(structure)
+        yield structure
+
+    def _note_fields(self, structure: Structure) -> None:
+        for path in structure.paths:
+            for start, size in path.objects:
+                found = {
+                    (address - start, length) for address, length in structure.writes if start <= address < start + size
+                }
+                if not found <= self.fields.get(start, frozenset()):
+                    self.fields[start] = self.fields.get(start, frozenset()) | found
+                    raise NewFields
+
+
+def _event(state: _State, place: Place) -> PathEvent:
+    return state.paths[place[0]].events[place[1]]

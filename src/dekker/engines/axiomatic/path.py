@@ -1,0 +1,275 @@
+"""A path: what one thread does if its branches go a certain way, with unknown values for its reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from dekker.engines.axiomatic.terms import Symbol, Term, apply, resolve
+from dekker.errors import UnsupportedError
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.instructions import Await, Order
+from dekker.ir.layout import Layout
+from dekker.ir.program import Function, Program
+from dekker.source import Span
+from dekker.task import Limits
+
+NOTHING: frozenset[int] = frozenset()
+
+CHOICE = -1
+"""Stands among the reads of a value that a `choose` had a part in. It is no dependency."""
+
+MOST_KNOWN_ROUNDS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A term and the reads (by index in the thread) it was computed from; among them stands the write of a
+    store-conditional whose status register was used. `picked` are reads that only chose between alternatives."""
+
+    term: Term
+    reads: frozenset[int] = NOTHING
+    picked: frozenset[int] = NOTHING
+
+
+UNSET = Value(0)
+
+
+@dataclass(frozen=True, slots=True)
+class PathEvent:
+    """An event whose address and value may be unknown, with the reads it depends on.
+
+    `release` marks a write by which memory is freed. A read that `waits` never takes the initial value."""
+
+    kind: str
+    address: Value = UNSET
+    size: int = 0
+    value: Value = UNSET
+    order: Order = Order.PLAIN
+    tags: frozenset[str] = frozenset()
+    fence: str = ""
+    control: frozenset[int] = NOTHING
+    picked_control: frozenset[int] = NOTHING
+    span: Span | None = field(default=None, compare=False, repr=False)
+    instruction: int = -1
+    function: str = ""
+    release: bool = False
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a `choose` gave; `position` events of the thread come before it."""
+
+    position: int
+    instruction: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    function: Function
+    pc: int
+    registers: dict[str, Value]
+    result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A thread that was started: its number and what it runs."""
+
+    thread: int
+    function: Function
+    arguments: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How often a backward jump was followed: `counted` rounds, and since then `known` ones that nothing read decided;
+    `open_branches` is how many branches had depended on what was read by then."""
+
+    counted: int
+    known: int
+    open_branches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """`status` is `running` while the path is followed, then `complete`, `blocked` (a failed assumption), `waiting` (a
+    failed await), `joining` (waits for a thread that does not end), `cut` (a loop went on beyond the bound) or `failed`
+    (the kind of violation is `failure_kind`, and `failure` says more). The path of a thread that nobody started is
+    `unborn`.
+
+    `rounds` says how many events there were when control last came to the target of an await, given by the depth of
+    calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
+    starts and sizes of what the thread has allocated. The first `alone` accesses and fences are no events."""
+
+    frames: tuple[Frame, ...]
+    events: tuple[PathEvent, ...] = ()
+    constraints: tuple[tuple[Term, bool], ...] = ()
+    updates: tuple[tuple[int, int, str], ...] = ()
+    choices: tuple[Chosen, ...] = ()
+    control: frozenset[int] = NOTHING
+    picked_control: frozenset[int] = NOTHING
+    linked: int | None = None
+    loops: Mapping[tuple[int, int], Rounds] = field(default_factory=dict)
+    open_branches: int = 0
+    rounds: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    last_round: int = 0
+    status: str = "running"
+    failure_kind: str = "assertion"
+    failure: str = ""
+    failure_span: Span | None = None
+    spawned: tuple[Spawned, ...] = ()
+    objects: tuple[tuple[int, int], ...] = ()
+    allocated: int = 0
+    alone: int = 0
+
+    @property
+    def registers(self) -> dict[str, Value]:
+        return self.frames[-1].registers
+
+
+UNBORN = Path((), status="unborn")
+
+
+@dataclass(frozen=True)
+class World:
+    """What a thread that runs among others can meet: the paths of all threads so far, what each read returned as far as
+    that is known, which parts of allocated objects are accessed, and the numbers of threads by who started them."""
+
+    paths: tuple[Path, ...]
+    known: Mapping[Symbol, Term]
+    fields: Mapping[int, frozenset[tuple[int, int]]]
+    numbers: dict[tuple[int, int], int]
+
+    def path(self, thread: int) -> Path:
+        return self.paths[thread] if 0 <= thread < len(self.paths) else UNBORN
+
+    def is_object(self, start: int) -> bool:
+        return any(start == known for path in self.paths for known, _ in path.objects)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`world` is None where paths of a fixed set of threads are enumerated one by one."""
+
+    program: Program
+    layout: Layout
+    thread: int
+    limits: Limits
+    await_targets: Mapping[str, frozenset[int]]
+    """By function, the positions where rounds of awaits begin."""
+    world: World | None = None
+
+
+def await_targets(program: Program) -> dict[str, frozenset[int]]:
+    return {
+        function.name: frozenset(function.labels[item.target] for item in function.body if isinstance(item, Await))
+        for function in program.functions
+    }
+
+
+def goto(path: Path, pc: int) -> Path:
+    return replace(path, frames=(*path.frames[:-1], replace(path.frames[-1], pc=pc)))
+
+
+def jump(context: Context, path: Path, label: str) -> Path:
+    """A jump backwards counts against the bound; `path` stands behind the jump."""
+    frame = path.frames[-1]
+    target, pc, depth = frame.function.labels[label], frame.pc - 1, len(path.frames)
+    if target > pc:
+        return goto(path, target)
+    loops = dict(path.loops)
+    if not context.limits.counts_known_rounds:
+        inner = [key for key in loops if key[0] == depth and target <= key[1] < pc]
+        for key in inner:
+            del loops[key]
+    loops[depth, pc] = rounds = _next_round(context, path, loops.get((depth, pc)))
+    if rounds.known > MOST_KNOWN_ROUNDS:
+        raise UnsupportedError(
+            f"the axiomatic engine follows a loop {MOST_KNOWN_ROUNDS} times at most", frame.function.span(pc)
+        )
+    if rounds.counted > context.limits.unroll:
+        return replace(path, status="cut")
+    return goto(replace(path, loops=loops), target)
+
+
+def _next_round(context: Context, path: Path, last: Rounds | None) -> Rounds:
+    if last is None:
+        return Rounds(1, 0, path.open_branches)
+    if not context.limits.counts_known_rounds and last.open_branches == path.open_branches:
+        return replace(last, known=last.known + 1)
+    return Rounds(last.counted + 1, last.known, path.open_branches)
+
+
+def set_register(path: Path, register: str, value: Value) -> Path:
+    frame = path.frames[-1]
+    registers = {**frame.registers, register: value}
+    return replace(path, frames=(*path.frames[:-1], replace(frame, registers=registers)))
+
+
+def emit(path: Path, event: PathEvent) -> Path:
+    frame = path.frames[-1]
+    event = replace(
+        event,
+        control=path.control,
+        picked_control=path.picked_control,
+        instruction=frame.pc - 1,
+        function=frame.function.name,
+    )
+    return replace(path, events=(*path.events, event))
+
+
+def depend(path: Path, value: Value) -> Path:
+    """What follows has a control dependency on the value."""
+    if not value.reads and not value.picked:
+        return path
+    return replace(path, control=path.control | value.reads, picked_control=path.picked_control | value.picked)
+
+
+def assume(path: Path, term: Term, expected: bool) -> Iterator[Path]:
+    """The path under the condition that the term is (not) 0, if that can be."""
+    if isinstance(term, int):
+        if bool(term) == expected:
+            yield path
+    elif (term, not expected) not in path.constraints:
+        yield replace(path, constraints=(*path.constraints, (term, expected)))
+
+
+def decided(term: Term, path: Path) -> bool | None:
+    if isinstance(term, int):
+        return bool(term)
+    return next((expected for known, expected in path.constraints if known == term), None)
+
+
+def fail(path: Path, kind: str, message: str, span: Span | None) -> Path:
+    return replace(path, status="failed", failure_kind=kind, failure=message, failure_span=span)
+
+
+def evaluate(expression: Expr, path: Path, context: Context) -> Value:
+    match expression:
+        case Const(value):
+            return Value(value)
+        case Reg(name):
+            return _current(path.registers.get(name, UNSET), context)
+        case Address():
+            return Value(context.layout.resolve(expression))
+        case Unary(op, width, operand):
+            inner = evaluate(operand, path, context)
+            return Value(apply(op, width, inner.term), inner.reads, inner.picked)
+        case Binary(op, width, left, right):
+            first, second = evaluate(left, path, context), evaluate(right, path, context)
+            term = apply(op, width, first.term, second.term)
+            return Value(term, first.reads | second.reads, first.picked | second.picked)
+        case Select(condition, then, other):
+            choice = evaluate(condition, path, context)
+            chosen = evaluate(then if decided(choice.term, path) else other, path, context)
+            return Value(chosen.term, chosen.reads, choice.reads | choice.picked | chosen.picked)
+
+
+def _current(value: Value, context: Context) -> Value:
+    """With what is known by now."""
+    if isinstance(value.term, int) or context.world is None:
+        return value
+    return replace(value, term=resolve(value.term, context.world.known))

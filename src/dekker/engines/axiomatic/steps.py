@@ -1,0 +1,370 @@
+"""What one instruction adds to a path: every way to go on behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from functools import lru_cache, singledispatch
+
+from dekker.engines.axiomatic.path import (
+    CHOICE,
+    UNSET,
+    Chosen,
+    Context,
+    Frame,
+    Path,
+    PathEvent,
+    Value,
+    assume,
+    decided,
+    depend,
+    emit,
+    evaluate,
+    fail,
+    goto,
+    jump,
+    set_register,
+)
+from dekker.engines.axiomatic.terms import Symbol, Term, apply, either
+from dekker.errors import UnsupportedError
+from dekker.ir.arithmetic import BINARY_OPERATORS, mask
+from dekker.ir.expressions import Binary, Select, Unary
+from dekker.ir.fences import FENCES
+from dekker.ir.instructions import (
+    Assert,
+    Assign,
+    Assume,
+    Await,
+    Branch,
+    Call,
+    Choose,
+    CompareExchange,
+    Exit,
+    Fence,
+    Instruction,
+    Jump,
+    Load,
+    Order,
+    Print,
+    Return,
+    Rmw,
+    Store,
+    StoreConditional,
+)
+from dekker.ir.program import Function
+from dekker.source import Span
+
+DEEPEST_CALL = 1000
+SYNCHRONISATION_FENCE = "mfence"
+SYNCHRONISATION_START = 1 << 48
+
+
+def advance(context: Context, path: Path) -> Iterator[Path]:
+    """The path behind its next instruction."""
+    frame = path.frames[-1]
+    if frame.pc in context.await_targets[frame.function.name]:
+        path = replace(path, rounds={**path.rounds, (len(path.frames), frame.pc): len(path.events)})
+    if frame.pc >= len(frame.function.body):
+        yield _return(context, path, UNSET)
+        return
+    instruction = frame.function.body[frame.pc]
+    open_choice = _open_choice(instruction, context, path)
+    if open_choice is not None:
+        yield from assume(path, open_choice, True)
+        yield from assume(path, open_choice, False)
+        return
+    yield from step(instruction, context, goto(path, frame.pc + 1), frame.function.span(frame.pc))
+
+
+def _open_choice(instruction: Instruction, context: Context, path: Path) -> Term | None:
+    """The condition of a selection that the path has not decided. A value depends on the reads of the chosen
+    alternative only, so the path splits there, without a control dependency."""
+    for choice in _selections(instruction):
+        term = evaluate(choice.condition, path, context).term
+        if decided(term, path) is None:
+            return term
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _selections(instruction: Instruction) -> tuple[Select, ...]:
+    """All selections in the expressions of an instruction, inner ones first."""
+    values = [getattr(instruction, item.name) for item in fields(instruction)]
+    flat = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
+    return tuple(choice for item in flat for choice in _inner_selections(item))
+
+
+def _inner_selections(expression: object) -> Iterator[Select]:
+    match expression:
+        case Unary(_, _, operand):
+            yield from _inner_selections(operand)
+        case Binary(_, _, left, right):
+            yield from _inner_selections(left)
+            yield from _inner_selections(right)
+        case Select(condition, then, other):
+            for part in (condition, then, other):
+                yield from _inner_selections(part)
+            yield expression
+
+
+@singledispatch
+def step(instruction: object, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    """All continuations of the path over one instruction; `path` already stands behind it."""
+    raise UnsupportedError(
+        f"the axiomatic engine does not handle the instruction '{type(instruction).__name__}'",
+        span,
+    )
+
+
+@step.register
+def _(instruction: Assign, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    yield set_register(path, instruction.dst, evaluate(instruction.value, path, context))
+
+
+@step.register
+def _(instruction: Load, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    index = len(path.events)
+    address = evaluate(instruction.address, path, context)
+    tags = frozenset(("X",)) if instruction.exclusive else frozenset[str]()
+    loaded = _read_value(context, index)
+    path = emit(path, PathEvent("R", address, instruction.size, loaded, instruction.order, tags, span=span))
+    if instruction.exclusive:
+        path = replace(path, linked=index)
+    if instruction.signed:
+        loaded = Value(_sign_extend(loaded.term, 8 * instruction.size), loaded.reads)
+    yield set_register(path, instruction.dst, loaded)
+
+
+@step.register
+def _(instruction: Store, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    address = evaluate(instruction.address, path, context)
+    value = _truncate(evaluate(instruction.value, path, context), instruction.size)
+    yield emit(path, PathEvent("W", address, instruction.size, value, instruction.order, span=span))
+
+
+@step.register
+def _(instruction: StoreConditional, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    address = evaluate(instruction.address, path, context)
+    value = _truncate(evaluate(instruction.value, path, context), instruction.size)
+    linked = path.linked
+    path = replace(path, linked=None)
+    if linked is not None:
+        same_place = apply("eq", 64, address.term, path.events[linked].address.term)
+        yield from _succeed_conditionally(instruction, path, linked, address, value, same_place, span)
+    yield set_register(path, instruction.status, Value(1))
+
+
+def _succeed_conditionally(
+    instruction: StoreConditional,
+    path: Path,
+    linked: int,
+    address: Value,
+    value: Value,
+    same_place: Term,
+    span: Span | None,
+) -> Iterator[Path]:
+    tags = frozenset(("X", "RMW"))
+    load = path.events[linked]
+    events = (*path.events[:linked], replace(load, tags=load.tags | {"RMW"}), *path.events[linked + 1 :])
+    for continued in assume(replace(path, events=events), same_place, True):
+        event = PathEvent("W", address, instruction.size, value, instruction.order, tags, span=span)
+        written = emit(continued, event)
+        written = replace(written, updates=(*written.updates, (linked, len(events), "lxsx")))
+        yield set_register(written, instruction.status, Value(0, frozenset((len(events),))))
+
+
+@step.register
+def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    index = len(path.events)
+    address = evaluate(instruction.address, path, context)
+    operand = _truncate(evaluate(instruction.operand, path, context), instruction.size)
+    old = _read_value(context, index)
+    tags = frozenset(("AMO", "RMW")) | (frozenset(("NORET",)) if instruction.dst is None else frozenset())
+    path = emit(path, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
+    new = _combine(instruction.op, 8 * instruction.size, old, operand)
+    path = emit(path, PathEvent("W", address, instruction.size, new, instruction.order, tags, span=span))
+    path = replace(path, updates=(*path.updates, (index, index + 1, "amo")))
+    yield path if instruction.dst is None else set_register(path, instruction.dst, old)
+
+
+@step.register
+def _(instruction: CompareExchange, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    index = len(path.events)
+    size = instruction.size
+    address = evaluate(instruction.address, path, context)
+    expected = _truncate(evaluate(instruction.expected, path, context), size)
+    desired = _truncate(evaluate(instruction.desired, path, context), size)
+    old = _read_value(context, index)
+    equal = apply("eq", 8 * size, old.term, expected.term)
+    reads = old.reads | expected.reads
+    # Whether there is a write at all depends on what was read and on what was expected.
+    desired = Value(desired.term, desired.reads, desired.picked | expected.picked | reads)
+
+    def finish(after: Path, succeeded: int) -> Path:
+        after = set_register(after, instruction.dst, old)
+        if instruction.success is None:
+            return after
+        return set_register(after, instruction.success, Value(succeeded, reads, expected.picked))
+
+    for continued in assume(path, equal, True):
+        tags = frozenset(("AMO", "RMW"))
+        after = emit(continued, PathEvent("R", address, size, old, instruction.order, tags, span=span))
+        after = emit(after, PathEvent("W", address, size, desired, instruction.order, tags, span=span))
+        yield finish(replace(after, updates=(*after.updates, (index, index + 1, "amo"))), 1)
+    for continued in (path,) if instruction.weak else assume(path, equal, False):
+        tags = frozenset(("AMO",))
+        yield finish(emit(continued, PathEvent("R", address, size, old, instruction.failure_order, tags, span=span)), 0)
+
+
+@step.register
+def _(instruction: Fence, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    yield emit(path, PathEvent("F", fence=FENCES[instruction.kind].name, span=span))
+
+
+@step.register
+def _(instruction: Jump, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    yield jump(context, path, instruction.target)
+
+
+@step.register
+def _(instruction: Branch, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    condition = evaluate(instruction.condition, path, context)
+    if condition.reads or condition.picked:
+        path = replace(depend(path, condition), open_branches=path.open_branches + 1)
+    yield from assume(path, condition.term, False)
+    for taken in assume(path, condition.term, True):
+        yield jump(context, taken, instruction.target)
+
+
+@step.register
+def _(instruction: Assume, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    condition = evaluate(instruction.condition, path, context)
+    path = depend(path, condition)
+    yield from assume(path, condition.term, True)
+    for failed in assume(path, condition.term, False):
+        yield replace(failed, status="blocked")
+
+
+@step.register
+def _(instruction: Await, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    condition = evaluate(instruction.condition, path, context)
+    path = depend(path, condition)
+    yield from assume(path, condition.term, True)
+    target = path.frames[-1].function.labels[instruction.target]
+    for failed in assume(path, condition.term, False):
+        yield replace(failed, status="waiting", last_round=failed.rounds.get((len(failed.frames), target), 0))
+
+
+@step.register
+def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    condition = evaluate(instruction.condition, path, context)
+    path = depend(path, condition)
+    yield from assume(path, condition.term, True)
+    for failed in assume(path, condition.term, False):
+        yield fail(failed, "assertion", instruction.message, span)
+
+
+@step.register
+def _(instruction: Print, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    yield path
+
+
+@step.register
+def _(instruction: Choose, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    for number in range(instruction.low, instruction.high + 1):
+        chosen = Chosen(len(path.events), path.frames[-1].pc - 1, number & mask(64))
+        value = Value(chosen.value, frozenset((CHOICE,)))
+        yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
+
+
+@step.register
+def _(instruction: Call, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    target = evaluate(instruction.function, path, context)
+    function = function_at(context, target, span)
+    path = depend(path, target)
+    if function is None:
+        yield fail(path, "call", f"call of {target.term:#x}, which is no function", span)
+        return
+    if len(path.frames) > DEEPEST_CALL:
+        yield fail(path, "call", "calls are nested too deeply", span)
+        return
+    arguments = [evaluate(argument, path, context) for argument in instruction.arguments]
+    registers = dict(zip(function.parameters, arguments, strict=False))
+    yield replace(path, frames=(*path.frames, Frame(function, 0, registers, instruction.dst)))
+
+
+def function_at(context: Context, target: Value, span: Span | None) -> Function | None:
+    """The function with that address, which must be known."""
+    if not isinstance(target.term, int):
+        raise UnsupportedError("the axiomatic engine needs to know which function is called", span)
+    place = context.layout.locate(target.term)
+    return context.program.function_by_name.get(place.symbol) if place is not None and place.offset == 0 else None
+
+
+@step.register
+def _(instruction: Return, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    value = UNSET if instruction.value is None else evaluate(instruction.value, path, context)
+    yield _return(context, path, value)
+
+
+@step.register
+def _(instruction: Exit, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    """An exit of the whole program ends its thread, too; the others run on."""
+    yield end_thread(context, path, UNSET)
+
+
+def _return(context: Context, path: Path, value: Value) -> Path:
+    depth = len(path.frames)
+    if depth == 1:
+        return end_thread(context, path, value)
+    result = path.frames[-1].result
+    loops = {key: rounds for key, rounds in path.loops.items() if key[0] != depth}
+    path = replace(path, frames=path.frames[:-1], loops=loops)
+    return path if result is None else set_register(path, result, value)
+
+
+def start_address(thread: int) -> int:
+    return SYNCHRONISATION_START + 16 * thread
+
+
+def end_address(thread: int) -> int:
+    return start_address(thread) + 8
+
+
+def synchronise(path: Path) -> Path:
+    """A strong fence: threads begin and end with one."""
+    return emit(path, PathEvent("F", fence=SYNCHRONISATION_FENCE))
+
+
+def end_thread(context: Context, path: Path, value: Value) -> Path:
+    """A thread that was started writes what it returns, for those that join it."""
+    if context.thread >= len(context.program.threads):
+        end = PathEvent("W", Value(end_address(context.thread)), 8, value, Order.SEQ_CST)
+        path = emit(synchronise(path), end)
+    return replace(path, status="complete")
+
+
+def _read_value(context: Context, index: int) -> Value:
+    return Value(Symbol(context.thread, index), frozenset((index,)))
+
+
+def _truncate(value: Value, size: int) -> Value:
+    return value if size == 8 else Value(apply("zext", 8 * size, value.term), value.reads, value.picked)
+
+
+def _sign_extend(term: Term, width: int) -> Term:
+    return apply("sext", width, term) if width < 64 else term
+
+
+def _combine(op: str, width: int, old: Value, operand: Value) -> Value:
+    """What a read-modify-write stores. An exchange does not depend on what it read."""
+    if op == "xchg":
+        return operand
+    reads, picked = old.reads | operand.reads, operand.picked
+    if op in BINARY_OPERATORS:
+        return Value(apply(op, width, old.term, operand.term), reads, picked)
+    if op == "nand":
+        return Value(apply("not", width, apply("and", width, old.term, operand.term)), reads, picked)
+    comparison = {"max": "sge", "min": "sle", "umax": "uge", "umin": "ule"}[op]
+    keep_old = apply(comparison, width, old.term, operand.term)
+    return Value(either(keep_old, old.term, operand.term), reads, picked)

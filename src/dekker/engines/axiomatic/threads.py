@@ -1,0 +1,189 @@
+"""Steps of programs whose threads and objects come and go. They need a world: what the other threads have done.
+
+- Starting a thread is a write to a location of the new one, behind a strong fence; the new thread begins with a read of
+  it and a strong fence. It ends with a strong fence and a write of what it returns, which those that join it read
+  before a strong fence.
+- Addresses of threads and of what they allocate are never used again. Freeing an object writes to a location before it,
+  and to all its parts that are accessed.
+- What decides about a call, a start, a join, an allocation or a release is a control dependency of all that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dekker.engines.axiomatic.path import (
+    Context,
+    Frame,
+    Path,
+    PathEvent,
+    Spawned,
+    Value,
+    World,
+    depend,
+    emit,
+    evaluate,
+    fail,
+    set_register,
+)
+from dekker.engines.axiomatic.steps import end_address, function_at, start_address, step, synchronise
+from dekker.engines.axiomatic.terms import Symbol, Term
+from dekker.errors import UnsupportedError
+from dekker.ir.expressions import Expr
+from dekker.ir.instructions import (
+    Allocate,
+    Assert,
+    Assume,
+    Await,
+    Branch,
+    Call,
+    Free,
+    Instruction,
+    Join,
+    Order,
+    Spawn,
+)
+from dekker.ir.program import Function
+from dekker.source import Span
+
+HEAP_START = 1 << 40
+HEAP_PER_THREAD = 1 << 32
+GAP = 64
+HEADER_SIZE = 8
+
+
+def header_of(start: int) -> int:
+    """In the gap before an object: written by all that free it, and by nothing else."""
+    return start - 16
+
+
+def spawned_path(context: Context, spawned: Spawned) -> Path:
+    """The path of a thread that was just started; `context` is its own. Dependencies do not reach into it."""
+    arguments = [Value(argument.term) for argument in spawned.arguments]
+    registers = dict(zip(spawned.function.parameters, arguments, strict=False))
+    path = Path((Frame(spawned.function, 0, registers, None),))
+    begin = Value(start_address(spawned.thread))
+    value = Value(Symbol(context.thread, 0))
+    return synchronise(emit(path, PathEvent("R", begin, 8, value, Order.SEQ_CST, waits=True)))
+
+
+def is_ready(context: Context, path: Path) -> bool:
+    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined."""
+    term = deciding_term(context, path)
+    if not isinstance(term, int):
+        return False
+    return not stands_at_join(path) or _world(context).path(term - 1).status != "running"
+
+
+def deciding_term(context: Context, path: Path) -> Term:
+    """The value that the next instruction needs to know; 0 if there is none."""
+    frame = path.frames[-1]
+    if frame.pc >= len(frame.function.body):
+        return 0
+    deciding = _deciding_expression(frame.function.body[frame.pc])
+    return 0 if deciding is None else evaluate(deciding, path, context).term
+
+
+def stands_at_join(path: Path) -> bool:
+    frame = path.frames[-1]
+    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], Join)
+
+
+def _deciding_expression(instruction: Instruction) -> Expr | None:
+    match instruction:
+        case Branch(condition) | Assume(condition) | Assert(condition) | Await(condition):
+            return condition
+        case Call(_, function) | Spawn(_, function):
+            return function
+        case Join(_, thread):
+            return thread
+        case Allocate(_, size):
+            return size
+        case Free(address):
+            return address
+    return None
+
+
+def _world(context: Context) -> World:
+    assert context.world is not None
+    return context.world
+
+
+def _require_world(context: Context, what: str, span: Span | None) -> World:
+    if context.world is None:
+        raise UnsupportedError(f"the axiomatic engine does not handle {what} here", span)
+    return context.world
+
+
+def _known(context: Context, expression: Expr, path: Path, span: Span | None) -> tuple[int, Path]:
+    """The value, and the path with its dependency on it."""
+    value = evaluate(expression, path, context)
+    if not isinstance(value.term, int):
+        raise UnsupportedError("the axiomatic engine needs to know this value before it can go on", span)
+    return value.term, depend(path, value)
+
+
+@step.register
+def _(instruction: Spawn, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "threads that are started", span)
+    target = evaluate(instruction.function, path, context)
+    function: Function | None = function_at(context, target, span)
+    path = depend(path, target)
+    if function is None:
+        yield fail(path, "call", f"call of {target.term:#x}, which is no function", span)
+        return
+    arguments = tuple(evaluate(argument, path, context) for argument in instruction.arguments)
+    key = context.thread, len(path.spawned)
+    child = world.numbers.setdefault(key, len(context.program.threads) + len(world.numbers))
+    path = emit(synchronise(path), PathEvent("W", Value(start_address(child)), 8, Value(1), Order.SEQ_CST, span=span))
+    path = replace(path, spawned=(*path.spawned, Spawned(child, function, arguments)))
+    yield path if instruction.dst is None else set_register(path, instruction.dst, Value(child + 1))
+
+
+@step.register
+def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    """`is_ready` waits until it is clear whether the other thread ends."""
+    world = _require_world(context, "joins", span)
+    handle, path = _known(context, instruction.thread, path, span)
+    other = world.path(handle - 1)
+    if handle <= len(context.program.threads) or other.status == "unborn":
+        yield fail(path, "join", f"join of {handle}, which is no thread", span)
+    elif other.status != "complete":
+        yield replace(path, status="joining")
+    else:
+        index = len(path.events)
+        value = Value(Symbol(context.thread, index), frozenset((index,)))
+        end = Value(end_address(handle - 1))
+        path = synchronise(emit(path, PathEvent("R", end, 8, value, Order.SEQ_CST, span=span, waits=True)))
+        yield path if instruction.dst is None else set_register(path, instruction.dst, value)
+
+
+@step.register
+def _(instruction: Allocate, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    _require_world(context, "allocation", span)
+    size, path = _known(context, instruction.size, path, span)
+    if size > HEAP_PER_THREAD or path.allocated + size + 2 * GAP > HEAP_PER_THREAD:
+        yield fail(path, "allocation", f"allocation of {size} bytes", span)
+        return
+    start = HEAP_START + context.thread * HEAP_PER_THREAD + path.allocated + GAP
+    allocated = path.allocated + (size // GAP + 2) * GAP
+    path = replace(path, allocated=allocated, objects=(*path.objects, (start, size)))
+    yield set_register(path, instruction.dst, Value(start))
+
+
+@step.register
+def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "the release of memory", span)
+    start, path = _known(context, instruction.address, path, span)
+    if start == 0:
+        yield path
+        return
+    if not world.is_object(start):
+        yield fail(path, "release", f"free of {start:#x}, which was not allocated", span)
+        return
+    places = [(header_of(start), HEADER_SIZE)]
+    places += [(start + offset, size) for offset, size in sorted(world.fields.get(start, frozenset()))]
+    for address, size in places:
+        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
+    yield path
