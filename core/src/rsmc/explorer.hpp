@@ -10,6 +10,7 @@
 
 #include "process_memory.hpp"
 #include "rsmc/leaks.hpp"
+#include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
 namespace dekker::rsmc {
@@ -451,14 +452,23 @@ class Explorer {
       ++statistics.abandoned;
       return;
     }
+    if (needs_ends()) {
+      run_.write_owed_ends();
+      explore();
+      return;
+    }
+    require_ordered_pieces(run_);
     const bool has_failed_check = note_failed_checks();
     if (note_violations() || has_failed_check) {
       ++statistics.failed;
+    } else if (run_.machine().owes_ends()) {
+      complete();
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
     } else if (any_thread(ThreadStatus::ended)) {
       complete();
+      count_flags_of_sleepers();
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
@@ -469,6 +479,27 @@ class Explorer {
       complete();
     }
     if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
+  }
+
+  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
+  // events only if that is not so, or if someone is to see the run.
+  bool needs_ends() {
+    if (!run_.machine().owes_ends()) return false;
+    const auto is_over = [&](const ThreadState<W>& thread) {
+      return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
+             (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
+    };
+    if (!std::ranges::all_of(run_.machine().threads(), is_over)) return true;
+    return limits_.wants_examples && !is_like_others();
+  }
+
+  // Is there nothing about the run of which an example is missing?
+  bool is_like_others() {
+    const auto is_harmless = [&](const Location<W>& location) {
+      return !location.is_outside && std::ranges::none_of(location.order, [&](EventId id) { return event(id).is_release; });
+    };
+    find_state();
+    return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
   }
 
   bool has_violation() const {
@@ -494,17 +525,25 @@ class Explorer {
   void finish_asleep() {
     const std::vector<EventId> sleepers = run_.sleepers();
     const Mark before = run_.mark();
-    const auto waits_with = [&](EventId id, std::size_t source) {
-      return run_.wake(id, source) && status_of(id) == ThreadStatus::waiting;
-    };
-    if (std::ranges::all_of(sleepers, [&](EventId id) { return waits_with(id, n_sources(id) - 1); })) finish_waiting();
+    const auto waits_for_last = [&](EventId id) { return waits_with(id, n_sources(id) - 1); };
+    if (std::ranges::all_of(sleepers, waits_for_last)) finish_waiting();
     run_.undo(before);
+    count_flags_of_sleepers();
+  }
+
+  void count_flags_of_sleepers() {
     if (check_names_.empty()) return;
+    const std::vector<EventId> sleepers = run_.sleepers();
+    const Mark before = run_.mark();
     for (EventId id : sleepers)
       for (std::size_t source = 0; source < n_sources(id); ++source) {
         if (waits_with(id, source)) count_flags();
         run_.undo(before);
       }
+  }
+
+  bool waits_with(EventId sleeper, std::size_t source) {
+    return run_.wake(sleeper, source) && status_of(sleeper) == ThreadStatus::waiting;
   }
 
   std::size_t n_sources(EventId id) { return run_.location(run_.location_of(id)).order.size() + 1; }
@@ -627,8 +666,7 @@ class Explorer {
       return;
     }
     ++outcome_.statistics.complete;
-    state_.clear();
-    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
+    find_state();
     const auto [entry, is_new] = outcome_.states.try_emplace(state_);
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
@@ -640,6 +678,11 @@ class Explorer {
     const LeakFinder<W> finder(program_, run_);
     for (const AllocatedObject& object : finder.lost())
       note_violation({ViolationKind::leak, object.place, object.size});
+  }
+
+  void find_state() {
+    state_.clear();
+    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
   }
 
   void count_flags() {

@@ -6,6 +6,8 @@ from collections import Counter
 
 from dekker.ir.layout import FUNCTIONS_START, end_address, header_address, thread_at
 from dekker.replay.world import Allocation, World
+from dekker.source import is_library
+from dekker.witness import LIBRARY_MEMORY
 
 OWN_DATA = "%self"
 """The register that holds the address of what belongs to a thread alone."""
@@ -68,8 +70,11 @@ def _label(allocation: Allocation) -> str:
         return f"data of thread {allocation.thread}"
     if allocation.local and not name.startswith("%"):
         return name
-    span = next((frame.span for frame in reversed(allocation.stack) if frame.span is not None), None)
+    spans = [frame.span for frame in reversed(allocation.stack) if frame.span is not None]
+    span = next((span for span in spans if not is_library(span.source.name)), None)
     if span is None:
-        return f"memory of thread {allocation.thread}"
+        return f"{LIBRARY_MEMORY if spans else 'memory:'}{allocation.thread}"
+    if is_library(spans[0].source.name):
+        return f"{LIBRARY_MEMORY}{span.line}"
     word = span.text.partition("(")[0].strip()
     return f"{word if word.isidentifier() else 'memory'}:{span.line}"

@@ -2,7 +2,8 @@
 
 The one that starts a thread writes to a location of the new thread, which begins by reading that; it ends by writing to
 another one, which is read by those that join it. Fences go before these writes and after these reads. Freeing an object
-writes to a header in front of it and to all its parts that any execution accesses.
+writes to a header in front of it and to all its parts that any execution accesses. What decides how to go on, such as
+what is called, joined or freed, controls everything behind it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dekker.ir.layout import (
     thread_at,
 )
 from dekker.ir.program import Function
+from dekker.replay.frames import note_function
 from dekker.replay.machine import ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
 from dekker.replay.words import ZERO, Word, number
@@ -42,16 +44,25 @@ def _call(machine: Machine, instruction: Call) -> None:
     arguments = _values(machine, instruction.arguments)
     registers = dict(zip(function.parameters, arguments, strict=False))
     machine.calls.append(Frame(function, registers, instruction.dst))
+    note_function(machine.world, machine.run.thread, function)
 
 
 def _callee(machine: Machine, expression: Expr) -> Function:
     direct = expression.symbol if isinstance(expression, Address) and not expression.offset else None
-    address = machine.value(expression).value
+    word = machine.value(expression)
+    machine.depend_on(word)
+    address = word.value
     function = machine.world.program.function_by_name.get(direct) if direct is not None else None
     function = function or machine.world.function_at(address)
     if function is None:
         raise machine.fail("call", f"call of {address:#x}, which is no function", address)
     return function
+
+
+def _deciding(machine: Machine, expression: Expr) -> int:
+    word = machine.value(expression)
+    machine.depend_on(word)
+    return word.value
 
 
 def _values(machine: Machine, expressions: Sequence[Expr]) -> list[Word]:
@@ -91,7 +102,7 @@ def _spawn(machine: Machine, instruction: Spawn) -> None:
 
 
 def _join(machine: Machine, instruction: Join) -> None:
-    handle = machine.value(instruction.thread).value
+    handle = _deciding(machine, instruction.thread)
     start = machine.world.starts.get(handle - 1)
     if start is None or start.parent < 0:
         if machine.patient:
@@ -109,7 +120,7 @@ def _join(machine: Machine, instruction: Join) -> None:
 
 
 def _allocate(machine: Machine, instruction: Allocate) -> None:
-    size = machine.value(instruction.size).value
+    size = _deciding(machine, instruction.size)
     if size > HEAP_PER_THREAD or machine.heap_used + size + 2 * ALLOCATION_GAP > HEAP_PER_THREAD:
         raise machine.fail("allocation", f"allocation of {size} bytes", size)
     start = heap_address(machine.run.thread, machine.heap_used)
@@ -151,7 +162,7 @@ def _free_alone(machine: Machine, instruction: Free) -> None:
 
 
 def _free(machine: Machine, instruction: Free) -> None:
-    address = machine.value(instruction.address).value
+    address = _deciding(machine, instruction.address)
     if address == 0:
         return
     found = _releasable(machine, address)

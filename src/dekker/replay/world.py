@@ -61,6 +61,8 @@ class World:
     places: Layout
     starts: dict[int, Start] = field(default_factory=dict)
     allocations: dict[int, Allocation] = field(default_factory=dict)
+    first_of_user: dict[int, str] = field(default_factory=dict)
+    """The first function of each thread that no library brings along."""
     released: dict[int, Stack] = field(default_factory=dict)
     """Objects that the first thread freed before there were others, and where."""
     written: dict[int, tuple[int, Span | None]] = field(default_factory=dict)

@@ -134,7 +134,8 @@ def check_json(report: CheckReport) -> str:
     return json.dumps(check_record(report), ensure_ascii=False)
 
 
-def check_record(report: CheckReport) -> dict[str, object]:
+def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, object]:
+    """`witness`: with the run that shows the first violation."""
     result = report.result
     stats: dict[str, object] = {name: result.statistics[name] for name in STATISTICS if name in result.statistics}
     return {
@@ -149,14 +150,15 @@ def check_record(report: CheckReport) -> dict[str, object]:
             "stopped_by": result.stopped_by,
         },
         "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
-        "violation": _violation(report.violations) if report.violations else None,
+        "violation": _violation(report.violations, witness) if report.violations else None,
     }
 
 
-def _violation(violations: tuple[CheckViolation, ...]) -> dict[str, object]:
-    """The first, with its witness, and the others without."""
+def _violation(violations: tuple[CheckViolation, ...], with_witness: bool) -> dict[str, object]:
+    """The first, perhaps with its witness, and the others without."""
     first, *others = violations
-    found = {**_described(first), "witness": None if first.witness is None else to_plain(first.witness)}
+    witness = None if first.witness is None or not with_witness else to_plain(first.witness)
+    found = {**_described(first), "witness": witness}
     return found | ({"others": [_described(item) for item in others]} if others else {})
 
 

@@ -28,14 +28,14 @@ def table_row(report: CheckReport) -> str:
 
 
 def comparison_json(reports: Sequence[CheckReport]) -> str:
+    """Without the runs that show the violations; `dekker check` has them."""
     files = list(reports[0].paths) if reports else []
     return json.dumps({"files": files, "models": [_record(report) for report in reports]})
 
 
 def _record(report: CheckReport) -> dict[str, object]:
     result = report.result
-    record = check_record(report)
-    del record["files"]
+    record = check_record(report, witness=False)
     counts = {"traces": result.complete_executions, "blocked": result.blocked}
     return {**record, **counts, "error": report.error}
 

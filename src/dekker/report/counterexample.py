@@ -165,6 +165,8 @@ class _View:
             yield thread.stack, "waits"
         elif thread.end == "failed":
             yield thread.stack, "fails"
+        elif thread.end in ("blocked", "stopped"):
+            yield thread.stack, "how it goes on does not matter"
 
     # --- rows
 
@@ -239,7 +241,9 @@ class _View:
 
     def _access(self, number: int, event: WitnessEvent) -> str:
         verb = {"R": "reads", "W": "writes", "F": "fence"}[event.kind]
-        return f"{self._letter(number)} {verb} {event.location}{f' (line {event.line})' if event.line else ''}"
+        row = self.rows.row_of.get(number)
+        line = row.place.line if row is not None and row.place is not None else event.line
+        return f"{self._letter(number)} {verb} {event.location}{f' (line {line})' if line else ''}"
 
     def _letter(self, number: int) -> str:
         row = self.rows.row_of.get(number)

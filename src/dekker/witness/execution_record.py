@@ -15,6 +15,9 @@ VIOLATIONS = (
 )
 CLAIMS = (SATISFIES, VIOLATES, *VIOLATIONS)
 
+LIBRARY_MEMORY = "library memory:"
+"""How the name begins of what a library allocates for itself."""
+
 Pair = tuple[int, int]
 
 

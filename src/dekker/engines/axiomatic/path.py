@@ -52,6 +52,7 @@ class PathEvent:
     picked_control: frozenset[int] = NOTHING
     span: Span | None = field(default=None, compare=False, repr=False)
     instruction: int = -1
+    function: str = ""
     release: bool = False
     waits: bool = False
 
@@ -102,7 +103,8 @@ class Path:
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
     starts and sizes of what the thread has allocated; `own_objects` are no memory of the heap, `released` ones were
-    freed before there were other threads. The status `ended` means that the thread has ended the program."""
+    freed before there were other threads. The first `alone` accesses and fences are no events. The status `ended`
+    means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -125,6 +127,7 @@ class Path:
     own_objects: frozenset[int] = NOTHING
     released: frozenset[int] = NOTHING
     allocated: int = 0
+    alone: int = 0
 
     @property
     def registers(self) -> dict[str, Value]:
@@ -215,8 +218,14 @@ def set_register(path: Path, register: str, value: Value) -> Path:
 
 
 def emit(path: Path, event: PathEvent) -> Path:
-    instruction = path.frames[-1].pc - 1
-    event = replace(event, control=path.control, picked_control=path.picked_control, instruction=instruction)
+    frame = path.frames[-1]
+    event = replace(
+        event,
+        control=path.control,
+        picked_control=path.picked_control,
+        instruction=frame.pc - 1,
+        function=frame.function.name,
+    )
     return replace(path, events=(*path.events, event))
 
 

@@ -93,7 +93,7 @@ FIELDS = (
     "failed_class low high first_argument n_arguments"
 ).split()
 DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
-SIGNED, EXCLUSIVE, WEAK, OWN, PROGRAM, LOOSE = 1, 2, 4, 8, 16, 32
+SIGNED, EXCLUSIVE, WEAK, OWN, PROGRAM, LOOSE, PIECE = 1, 2, 4, 8, 16, 32, 64
 
 EventClass = tuple[list[int], int, int]
 
@@ -105,6 +105,7 @@ class Encoder:
     layout: Layout
     model: RelationalProgram
     order: CommitOrder
+    pieces: frozenset[tuple[str, int]] = frozenset()
     expressions: list[list[int]] = field(default_factory=list)
     classes: list[EventClass] = field(default_factory=list)
     _known_expressions: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -141,7 +142,10 @@ class Encoder:
     def _code(self, function: Function) -> list[int]:
         code: list[int] = []
         for index, instruction in enumerate(function.body):
-            code += self._instruction(instruction, function, function.span(index))
+            fields = self._instruction(instruction, function, function.span(index))
+            if (function.name, index) in self.pieces:
+                fields[FIELDS.index("flags")] |= PIECE
+            code += fields
         return code
 
     def register(self, name: str) -> int:
