@@ -58,6 +58,8 @@ int main(void) {{
         ("char *p = malloc(4); p = realloc(p, 8); p[8] = 1;", "which lie in no object"),
         ("char *p = malloc(4), *q = realloc(p, 8); q[0] = p[0];", "may have been freed"),
         ("char *p = malloc(4); free(p); realloc(p, 8);", "may have been freed already"),
+        ('char *p = malloc(4); free(p); printf("%d %s", 1, p);', "may have been freed"),
+        ("char *p = malloc(4); free(p); puts(p);", "may have been freed"),
         ("char x; realloc(&x, 8);", "not the start of memory that was allocated"),
         ("calloc(1UL << 33, 1UL << 33);", "allocation of"),
         ('div(1, atoi("0"));', "division by zero"),
