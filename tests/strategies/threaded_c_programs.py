@@ -61,13 +61,14 @@ CALLS = {
 }
 
 FLAVOURS = {
-    "plain": Flavour(PLAIN),
-    "three": Flavour(PLAIN, 2, 3),
+    "plain": Flavour(PLAIN, 4),
+    "three": Flavour(PLAIN, 3, 3),
     "updates": Flavour(UPDATES, 2),
     "locks": Flavour(LOCKS, 2),
-    "heap": Flavour(HEAP, 2),
-    "calls": Flavour(CALLS, 2),
-    "mixed": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 2),
+    "heap": Flavour(HEAP, 3),
+    "calls": Flavour(CALLS, 3),
+    "mixed": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 3),
+    "mixed three": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 2, 3),
 }
 
 
@@ -84,11 +85,12 @@ class _Generator:
         self.temporaries = 0
         self.depth = 0
         self.may_nest = True
+        self.atomics = random.choice((("x",), ("x", "y"), ("x", "y")))
+        self.plains = random.choice((("p",), ("p", "q"), ("p", "q")))
         self.statements: dict[str, Callable[[], str]] = {name: getattr(self, f"_{name}") for name in flavour.weights}
 
     def program(self) -> str:
-        n_threads = self.random.randint(2, self.flavour.threads) if self.flavour.threads > 1 else 1
-        n_spawned = n_threads - 1
+        n_spawned = self.flavour.threads - 1
         bodies = [*(self._thread(f"thread{i}") for i in range(n_spawned)), self._main(n_spawned)]
         declared = [f"static void *{name}(void *argument);" for name in self.nested]
         return "\n".join([_PRELUDE, *declared, *self.functions, *bodies])
@@ -96,7 +98,7 @@ class _Generator:
     # --- threads
 
     def _thread(self, name: str) -> str:
-        body = self._block(self.random.randint(1, self.flavour.statements))
+        body = self._block(self.random.randint(2, self.flavour.statements))
         argument = "if (argument) a = *(int *)argument;" if self.random.random() < 0.15 else ""
         lines = ["int a = 0, b = 0;", argument, body, "return (void *)(long)(a + 4 * b);"]
         return f"static void *{name}(void *argument) {{\n  " + "\n  ".join(lines) + "\n}"
@@ -112,13 +114,15 @@ class _Generator:
         for i in range(n_spawned):
             argument = "&p" if chance() < 0.2 else "0"
             lines.append(f"pthread_create(&t{i}, 0, thread{i}, {argument});")
-        lines.append(self._block(self.random.randint(1, self.flavour.statements)))
+        lines.append(self._block(self.random.randint(2, self.flavour.statements)))
         if chance() < 0.85:
             for i in range(n_spawned):
                 lines.append(f"pthread_join(t{i}, &v{i}); out{i} = (int)(long)v{i};")
             if chance() < 0.4:
                 lines.append(self._block(1))
         lines.append("out2 = a + 4 * b;")
+        if chance() < 0.5:
+            lines.append(f"assert(out0 + out1 + out2 != {self.random.randint(1, 9)});")
         return "int main(void) {\n  " + "\n  ".join(lines) + "\n  return 0;\n}\n"
 
     def _block(self, length: int) -> str:
@@ -150,10 +154,10 @@ class _Generator:
         return self._one("a", "b")
 
     def _atomic(self) -> str:
-        return self._one("x", "y")
+        return self._one(*self.atomics)
 
     def _plain(self) -> str:
-        return self._one("p", "q")
+        return self._one(*self.plains)
 
     def _value(self) -> str:
         return self._one(str(self.random.randint(1, 2)), str(self.random.randint(1, 2)), f"{self._local()} + 1")

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "process_memory.hpp"
+#include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
 namespace dekker::rsmc {
@@ -450,8 +451,16 @@ class Explorer {
       ++statistics.abandoned;
       return;
     }
+    if (needs_ends()) {
+      run_.write_owed_ends();
+      explore();
+      return;
+    }
+    require_ordered_pieces(run_);
     if (note_violations()) {
       ++statistics.failed;
+    } else if (run_.machine().owes_ends()) {
+      complete();
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
@@ -465,6 +474,27 @@ class Explorer {
       complete();
     }
     if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
+  }
+
+  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
+  // events only if that is not so, or if someone is to see the run.
+  bool needs_ends() {
+    if (!run_.machine().owes_ends()) return false;
+    const auto is_over = [&](const ThreadState<W>& thread) {
+      return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
+             (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
+    };
+    if (!std::ranges::all_of(run_.machine().threads(), is_over)) return true;
+    return limits_.wants_examples && !is_like_others();
+  }
+
+  // Is there nothing about the run of which an example is missing?
+  bool is_like_others() {
+    const auto is_harmless = [&](const Location<W>& location) {
+      return !location.is_outside && std::ranges::none_of(location.order, [&](EventId id) { return event(id).is_release; });
+    };
+    find_state();
+    return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
   }
 
   bool has_violation() const {
@@ -601,12 +631,16 @@ class Explorer {
       return;
     }
     ++outcome_.statistics.complete;
-    state_.clear();
-    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
+    find_state();
     const auto [entry, is_new] = outcome_.states.try_emplace(state_);
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
     count_flags();
+  }
+
+  void find_state() {
+    state_.clear();
+    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
   }
 
   void count_flags() {

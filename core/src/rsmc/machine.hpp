@@ -72,6 +72,7 @@ struct Event {
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   bool is_release = false;     // a write that releases memory
+  bool is_piece = false;
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
   NodeId address_node = 0;
@@ -149,6 +150,8 @@ struct ThreadState {
   EventId begin = no_event;       // and the read that waits for it
   EventId end = no_event;         // the write that lets others join
   EventId joining = no_event;     // the last read with which it joins another
+  bool owes_end = false;          // it has ended, but there is no such write yet
+  RegisterContent<W> result;
   std::int32_t n_spawned = 0;
   Address allocated = 0;  // bytes
   ViolationKind failure = ViolationKind::assertion;
@@ -271,6 +274,23 @@ class Machine {
       step(thread, state);
       if (++n_steps > most_steps) state.status = ThreadStatus::cut;
     }
+  }
+
+  // Where joins are last, threads end without an event until someone asks for it.
+  bool owes_ends() const {
+    return std::ranges::any_of(threads_, [](const ThreadState<W>& thread) { return thread.owes_end; });
+  }
+
+  void write_owed_ends() {
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      if (!threads_[t].owes_end) continue;
+      save(static_cast<std::int32_t>(t));
+      write_end(static_cast<std::int32_t>(t), threads_[t]);
+    }
+  }
+
+  bool is_joining(const ThreadState<W>& state) const {
+    return state.joining != no_event && events_[state.joining].state == EventState::pending;
   }
 
   // Does what stopped the fetch of its thread depend on the event?
@@ -715,9 +735,16 @@ class Machine {
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
     state.status = ThreadStatus::finished;
     if (state.begin == no_event) return;
+    state.result = result;
+    state.owes_end = true;
+    if (!program_.synchronisation.joins_are_last) write_end(thread, state);
+  }
+
+  void write_end(std::int32_t thread, ThreadState<W>& state) {
+    state.owes_end = false;
     const std::int32_t last = std::max(0, state.pc - 1);
     synchronisation_fence(thread, state, last);
-    state.end = synchronisation_write(thread, state, last, end_address(thread), result.node, result.sources);
+    state.end = synchronisation_write(thread, state, last, end_address(thread), state.result.node, state.result.sources);
   }
 
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
@@ -982,6 +1009,7 @@ class Machine {
     const EventId id = create(thread, state, pc, kind, event_class);
     Event<W>& e = events_[id];
     e.size = instruction.size;
+    e.is_piece = instruction.is_piece;
     e.address_node = address.node;
     e.address_sources = address.sources;
     if (!order_.in_order) find_order(state, e);

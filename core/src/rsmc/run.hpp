@@ -21,6 +21,7 @@ struct Location {
   FixedBits<W> initial_readers;
   std::vector<EventId> order;
   FixedBits<W> members;  // matrix indices of all accesses
+  Place place;           // of the first access
 
   // The initial write has position 0.
   std::size_t position_of(EventId write) const {
@@ -65,6 +66,11 @@ class Run {
     const std::vector<EventId>& events = events_of(key.thread);
     if (at(key.index) >= events.size()) throw std::logic_error("a continuation refers to an event that is not fetched");
     return events[at(key.index)];
+  }
+
+  void write_owed_ends() {
+    machine_.write_owed_ends();
+    take_local_events();
   }
 
   // ---- Picking ----------------------------------------------------------------------------------------------------
@@ -378,10 +384,10 @@ class Run {
       const Location<W>& location = locations_[i];
       if (location.address == e.address && location.size == e.size) return static_cast<std::uint32_t>(i);
       if (location.address < e.address + e.size && e.address < location.address + location.size)
-        throw MixedSizes{machine_.place_of(e)};
+        throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
     }
     if (!e.is_release) machine_.note_field(e.address, e.size);
-    Location<W> made{e.address, e.size, !e.is_release && is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}};
+    Location<W> made{e.address, e.size, !e.is_release && is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}, machine_.place_of(e)};
     made.members.set(made.initial_index);
     locations_.push_back(std::move(made));
     settle();

@@ -28,6 +28,7 @@ def table_row(report: CheckReport) -> str:
 
 
 def comparison_json(reports: Sequence[CheckReport]) -> str:
+    """Without the runs that show the violations; `dekker check` has them."""
     files = list(reports[0].paths) if reports else []
     return json.dumps({"files": files, "models": [_record(report) for report in reports]})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from dekker.cat.model import Model
 from dekker.frontends import default_model, parse_files
@@ -15,6 +16,7 @@ from dekker.report.check_report import CheckReport
 from dekker.result import Verdict, verdict
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
+from dekker.run.splitting import run_splitting
 from dekker.run.violations import violations_of
 from dekker.task import Limits, Progress, Task
 
@@ -48,7 +50,7 @@ def check_program(
     started = time.perf_counter()
     program = prepare(program, model)
     task = Task(program, model, options.limits, examples=True, progress=progress)
-    engine, result = run_engine(options.engine, task)
+    engine, result = run_splitting(partial(run_engine, options.engine), task)
     violations = tuple(violations_of(task, engine, result))
     return CheckReport(
         (),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
-from dekker.errors import DekkerError, UnsupportedError
+from dekker.errors import DekkerError, MixedSizes, UnsupportedError
 from dekker.result import Result, Violation
 from dekker.task import Task
 
@@ -27,6 +27,8 @@ def run_all(task: Task) -> Result:
     for name, run in SINGLE_ENGINES.items():
         try:
             results[name] = run(task)
+        except MixedSizes:
+            raise
         except UnsupportedError:
             if name == axiomatic.NAME:
                 raise
@@ -80,5 +82,7 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
         return name, ENGINES[name](task)
     try:
         return rsmc.NAME, rsmc.run(task)
+    except MixedSizes:
+        raise
     except UnsupportedError:
         return axiomatic.NAME, axiomatic.run(task)

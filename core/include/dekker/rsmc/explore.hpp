@@ -111,9 +111,15 @@ struct Outcome {
   Place stuck_at;  // the first event that had no parameter
 };
 
-// Accesses that overlap without being equal; the explorer does not handle them.
+// Accesses that overlap without being equal, or pieces of a larger access that race with another thread; the explorer does
+// not handle them.
 struct MixedSizes {
   Place place;
+  Address address = 0;
+  std::uint8_t size = 0;
+  Place other;
+  Address other_address = 0;
+  std::uint8_t other_size = 0;
 };
 
 // Called now and then; returning false ends the exploration.

@@ -59,6 +59,7 @@ struct Instruction {
   bool is_signed = false;
   bool is_exclusive = false;
   bool is_weak = false;
+  bool is_piece = false;  // of an access that was split: it must not race with other threads
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
   std::int32_t read_class = none;   // event classes, by number
   std::int32_t write_class = none;
@@ -100,6 +101,7 @@ struct Synchronisation {
   std::int32_t write_class = none;
   std::int32_t read_class = none;
   std::int32_t fence_class = none;  // none: the accesses are enough
+  bool joins_are_last = false;      // nothing that is an event, or could fail, comes behind any join
 };
 
 struct ObjectRange {

@@ -20,6 +20,7 @@ from dekker.engines.axiomatic.evaluator import (
     run_plan,
 )
 from dekker.engines.axiomatic.growth import Fields, Growth, NewFields, is_dynamic
+from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
 from dekker.engines.axiomatic.path import Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
@@ -27,6 +28,7 @@ from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
 from dekker.engines.axiomatic.traces import trace
 from dekker.execution import (
+    DATA_RACE,
     DYNAMIC_NAMES,
     Event,
     Execution,
@@ -104,7 +106,10 @@ class _Oracle:
         self.layout = layout(task.program)
         self.model = StagedModel(task.model.program)
         self.fields: Fields = {}
+        watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
+        self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
         self.n_checks = 0
+        self.static_part: tuple[object, Slots, bool] | None = None
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
 
     def explore(self) -> None:
@@ -144,7 +149,9 @@ class _Oracle:
     def _grown_structures(self) -> Iterator[Structure]:
         limits, model = self.task.limits, self.task.model
         coherent = is_built_in(model)
-        growth = Growth(self.program, self.layout, limits, self.fields, coherent, self._check_limits)
+        growth = Growth(
+            self.program, self.layout, limits, self.fields, coherent, self._may_be_accepted, self._check_limits
+        )
         yield from growth.structures()
         self.result.self_justifying += growth.unresolved
 
@@ -161,16 +168,35 @@ class _Oracle:
             if self._holds(self.model.plans[COHERENCE], structure, slots, co):
                 yield Accepted(structure, co, raised_flags(program, self.model.flag_plan, size, slots))
 
-    def _slots_with_reads_from(self, structure: Structure) -> Slots | None:
-        """Everything that does not depend on coherence; None if that alone is forbidden."""
-        program, size = self.model.program, len(structure.events)
+    def _static_slots(self, structure: Structure) -> Slots:
+        """What depends on nothing but the events."""
+        program = self.model.program
         slots = empty_slots(program)
         execution = Execution(structure.events, as_seen_by(structure.static_relations, self.task.model.uses))
         static = {item.name for item in program.inputs} - DYNAMIC_NAMES
         fill_inputs(program, slots, {name: base_value(name, execution) for name in static})
+        return slots
+
+    def _slots_with_reads_from(self, structure: Structure) -> Slots | None:
+        """Everything that does not depend on coherence; None if that alone is forbidden."""
+        program, size = self.model.program, len(structure.events)
+        slots = self._static_slots(structure)
         fill_inputs(program, slots, {"rf": structure.rf})
         possible = all(run_plan(program, self.model.plans[stage], size, slots) for stage in (EVENTS, READS_FROM))
         return slots if possible else None
+
+    def _may_be_accepted(self, partial: Structure) -> bool:
+        """Where some reads have no source yet, and of coherence only the first writes are known."""
+        program, size = self.model.program, len(partial.events)
+        if self.static_part is None or self.static_part[0] is not partial.static_relations:
+            slots = self._static_slots(partial)
+            allowed = run_plan(program, self.model.early_plans[EVENTS], size, slots)
+            self.static_part = partial.static_relations, slots, allowed
+        _, known, allowed = self.static_part
+        slots = list(known)
+        co = _merge([order_with_prefix(writes[:1], writes[1:], size) for writes in partial.writes.values()], size)
+        fill_inputs(program, slots, {"rf": partial.rf, "co": co, "fr": from_read(partial.rf, co), "FW": 0})
+        return allowed and all(run_plan(program, plan, size, slots) for plan in self.model.early_plans[READS_FROM:])
 
     def _orders_by_location(self, structure: Structure, slots: Slots) -> list[list[Relation]]:
         """Per location, the orders of its writes that the model does not rule out by themselves."""
@@ -206,8 +232,20 @@ class _Oracle:
         fill_inputs(self.model.program, slots, values)
         return run_plan(self.model.program, plan, len(structure.events), slots)
 
+    def _refuse_racing_pieces(self, accepted: Accepted) -> None:
+        structure, relations = accepted.structure, accepted.execution().relations
+        sources = [None if event.initial else structure.path_event(event) for event in structure.events]
+        pieces = {
+            number
+            for number, source in enumerate(sources)
+            if source is not None and source.kind != "F" and (source.function, source.instruction) in self.pieces
+        }
+        refuse_racing_pieces(sources, structure.events, relations, pieces)
+
     def _record(self, accepted: Accepted) -> None:
         result = self.result
+        if self.pieces:
+            self._refuse_racing_pieces(accepted)
         goes_wrong = self._record_violations(accepted)
         statuses = {path.status for path in accepted.structure.paths}
         if goes_wrong:

@@ -52,6 +52,7 @@ class PathEvent:
     picked_control: frozenset[int] = NOTHING
     span: Span | None = field(default=None, compare=False, repr=False)
     instruction: int = -1
+    function: str = ""
     release: bool = False
     waits: bool = False
 
@@ -209,8 +210,14 @@ def set_register(path: Path, register: str, value: Value) -> Path:
 
 
 def emit(path: Path, event: PathEvent) -> Path:
-    instruction = path.frames[-1].pc - 1
-    event = replace(event, control=path.control, picked_control=path.picked_control, instruction=instruction)
+    frame = path.frames[-1]
+    event = replace(
+        event,
+        control=path.control,
+        picked_control=path.picked_control,
+        instruction=frame.pc - 1,
+        function=frame.function.name,
+    )
     return replace(path, events=(*path.events, event))
 
 

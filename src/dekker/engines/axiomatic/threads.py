@@ -28,7 +28,7 @@ from dekker.engines.axiomatic.path import (
     set_register,
 )
 from dekker.engines.axiomatic.steps import end_address, function_at, start_address, step, synchronise
-from dekker.engines.axiomatic.terms import Symbol
+from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Expr
 from dekker.ir.instructions import (
@@ -70,17 +70,24 @@ def spawned_path(context: Context, spawned: Spawned) -> Path:
 
 def is_ready(context: Context, path: Path) -> bool:
     """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined."""
-    frame = path.frames[-1]
-    if frame.pc >= len(frame.function.body):
-        return True
-    instruction = frame.function.body[frame.pc]
-    deciding = _deciding_expression(instruction)
-    if deciding is None:
-        return True
-    term = evaluate(deciding, path, context).term
+    term = deciding_term(context, path)
     if not isinstance(term, int):
         return False
-    return not isinstance(instruction, Join) or _world(context).path(term - 1).status != "running"
+    return not stands_at_join(path) or _world(context).path(term - 1).status != "running"
+
+
+def deciding_term(context: Context, path: Path) -> Term:
+    """The value that the next instruction needs to know; 0 if there is none."""
+    frame = path.frames[-1]
+    if frame.pc >= len(frame.function.body):
+        return 0
+    deciding = _deciding_expression(frame.function.body[frame.pc])
+    return 0 if deciding is None else evaluate(deciding, path, context).term
+
+
+def stands_at_join(path: Path) -> bool:
+    frame = path.frames[-1]
+    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], Join)
 
 
 def _deciding_expression(instruction: Instruction) -> Expr | None:

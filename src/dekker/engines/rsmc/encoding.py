@@ -89,7 +89,7 @@ FIELDS = (
     "failed_class low high first_argument n_arguments"
 ).split()
 DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
-SIGNED, EXCLUSIVE, WEAK = 1, 2, 4
+SIGNED, EXCLUSIVE, WEAK, PIECE = 1, 2, 4, 8
 
 EventClass = tuple[list[int], int, int]
 
@@ -101,6 +101,7 @@ class Encoder:
     layout: Layout
     model: RelationalProgram
     order: CommitOrder
+    pieces: frozenset[tuple[str, int]] = frozenset()
     expressions: list[list[int]] = field(default_factory=list)
     classes: list[EventClass] = field(default_factory=list)
     _known_expressions: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -137,7 +138,10 @@ class Encoder:
     def _code(self, function: Function) -> list[int]:
         code: list[int] = []
         for index, instruction in enumerate(function.body):
-            code += self._instruction(instruction, function, function.span(index))
+            fields = self._instruction(instruction, function, function.span(index))
+            if (function.name, index) in self.pieces:
+                fields[FIELDS.index("flags")] |= PIECE
+            code += fields
         return code
 
     def register(self, name: str) -> int:

@@ -8,9 +8,10 @@ from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
 from dekker.engines.rsmc.events import program_events, runtime_events
+from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
-from dekker.errors import UnsupportedError
-from dekker.execution import FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
+from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
+from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
@@ -52,12 +53,18 @@ def run(task: Task) -> Result:
     if not is_built_in(task.model):
         _require_freedom_from_deadlocks(task, exploration)
     if exploration.mixed_sizes is not None:
-        raise UnsupportedError(
-            "accesses of different sizes overlap",
-            _span(task.program, exploration.mixed_sizes),
-            "axiomatic models here relate accesses of equal size and address only",
-        )
+        raise _mixed_sizes(task.program, *exploration.mixed_sizes)
     return _result(task, places, observed, exploration)
+
+
+def _mixed_sizes(
+    program: Program, place: Place, address: int, size: int, other: Place, other_address: int, other_size: int
+) -> MixedSizes:
+    def access(where: Place, at: int, length: int) -> AccessPlace:
+        return AccessPlace(_function(program, where[1]).name, where[2], at, length, _span(program, where))
+
+    racing = (address, size) == (other_address, other_size)
+    return MixedSizes(access(place, address, size), access(other, other_address, other_size), racing=racing)
 
 
 def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> None:
@@ -117,7 +124,7 @@ def _observed(program: Program) -> tuple[Observable, ...]:
 
 def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Observable, ...]) -> NativeProgram:
     program = task.program
-    encoder = Encoder(places, _explored_program(task.model.program, order), order)
+    encoder = Encoder(places, _explored_program(task.model.program, order), order, _watched_pieces(task))
     functions = _callable_functions(program)
     encoder.blocks = {function.name: len(program.threads) + i for i, function in enumerate(functions)}
     threads, registers = [], []
@@ -127,7 +134,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         registers.append(encoder.registers)
     blocks = [encoder.function(function) for function in functions]
     initial_class = encoder.initial_class()
-    synchronisation = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
+    classes = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
     return NativeProgram(
         threads,
         encoder.expressions,
@@ -139,8 +146,13 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         blocks,
         encoder.arguments,
         [(places.starts[name], number) for name, number in encoder.blocks.items()],
-        synchronisation,
+        (*classes, int(joins_are_last(program, observed))),
     )
+
+
+def _watched_pieces(task: Task) -> frozenset[tuple[str, int]]:
+    """A model that reports races by itself needs no other watch."""
+    return frozenset() if DATA_RACE in (check.name for check in task.model.program.checks) else task.pieces
 
 
 def _callable_functions(program: Program) -> list[Function]:
