@@ -54,7 +54,6 @@ def test_rows_have_lines_events_and_source() -> None:
     assert "    12  #3 reads x = 0, the initial value    b = load.4 [&x] relaxed" in text
     assert "thread 1: #4 writes x (line 6), and then #5 writes y (line 7)" in text
     assert "because of the cycle #2 -po-> #3 -fr-> #4 -po-> #5 -rf-> #2" in text
-    assert ()
 
 
 def test_narrow_terminals_cut_the_source() -> None:
