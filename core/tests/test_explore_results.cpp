@@ -219,9 +219,9 @@ TEST(accesses_of_different_sizes_that_overlap_are_refused) {
 }
 
 TEST(pieces_of_an_access_must_not_race) {
-  const auto piece = [](auto instruction) {
-    instruction.is_piece = true;
-    return instruction;
+  const auto piece = [](Line line) {
+    line.instruction.is_piece = true;
+    return line;
   };
   for (const Model& model : all_models()) {
     // A store that was split, and a load of one of its parts.
