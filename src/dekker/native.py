@@ -7,7 +7,7 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -71,7 +71,8 @@ Place = tuple[int, int, int]
 class NativeProgram:
     """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it. Blocks, the code of threads
     and then of functions, are numbered. `synchronisation` holds the event classes of the writes and reads with which
-    threads are spawned and joined, of the fences at these, and of the writes that release memory."""
+    threads are spawned and joined, of the fences at these, and of the writes that release memory, and whether nothing
+    comes behind joins."""
 
     threads: list[Block]
     expressions: list[list[int]]
@@ -83,7 +84,8 @@ class NativeProgram:
     functions: list[Block]
     arguments: list[int]
     function_addresses: list[tuple[int, int]]
-    synchronisation: tuple[int, int, int, int]
+    synchronisation: tuple[int, int, int, int, int]
+    finds_leaks: bool = False
 
 
 RawTrace = list[tuple[int, int, int, int, int, int, int, int]]
@@ -95,15 +97,20 @@ TRACE_KINDS = "RWFC"
 @dataclass(frozen=True)
 class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
-    `violations` are kind, place, address and an example; `stuck_at` is the place of the first event for which the
-    model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of another that it
-    overlaps without being equal or races with in pieces, in which case there is nothing else."""
+    `violations` are kind, place, address and an example; runs were cut at the places `cut_at`; `n_alone` accesses and
+    fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for
+    which the model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of
+    another that it overlaps without being equal or races with in pieces, in which case there is nothing else."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
     flags: dict[str, int]
     violations: list[tuple[str, Place, int, RawTrace]]
     stopped_by: str
+    flag_examples: dict[str, RawTrace] = field(default_factory=dict)
+    deadlock_example: RawTrace = field(default_factory=list)
+    cut_at: list[Place] = field(default_factory=list)
+    n_alone: int = 0
     stuck_at: Place | None = None
     mixed_sizes: tuple[Place, int, int, Place, int, int] | None = None
 
@@ -169,6 +176,8 @@ def _explore(
             limits.timeout_s or 0.0,
             (limits.memory_mb or 0) << 20,
             examples,
+            limits.stop_at_first,
+            program.finds_leaks,
         ),
         progress,
     )

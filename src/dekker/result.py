@@ -31,11 +31,13 @@ class Violation:
 
 @dataclass
 class Examples:
-    """One execution for each final state, and for each runtime violation and flag as far as the engine gives them."""
+    """One execution for each final state, and for each runtime violation and flag, and for a deadlock, as far as the
+    engine gives them."""
 
     states: dict[State, Trace] = field(default_factory=dict)
     violations: dict[Violation, Trace] = field(default_factory=dict)
     flags: dict[str, Trace] = field(default_factory=dict)
+    deadlock: Trace | None = None
 
 
 @dataclass
@@ -44,7 +46,7 @@ class Result:
     its quantifier; `violating` ones do not; together they are the complete ones, in which all threads end. In `blocked`
     ones no thread goes on, but some have stopped at a failed assumption or wait at an await. `deadlocks` are the
     blocked ones in which all threads that did not end wait for ever: what they read in their last round is the last
-    word on each location. `cut` ones go on beyond the bound. `flags` are
+    word on each location. `cut` ones go on beyond the bound, at the loops `cut_at`. `flags` are
     those of complete executions and of those in which threads wait. `examples` is empty unless the task asks for them;
     `statistics` is the work that the engine counted, under its own names."""
 
@@ -56,6 +58,7 @@ class Result:
     blocked: int = 0
     deadlocks: int = 0
     cut: int = 0
+    cut_at: tuple[Span, ...] = ()
     self_justifying: int = 0
     candidates: int = 0
     stopped_by: str | None = None

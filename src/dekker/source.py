@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -93,3 +94,31 @@ def _excerpt(span: Span) -> list[str]:
 def _printable(text: str) -> str:
     """One character on the terminal for each character of the line, so that carets stay below it."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+_CALL = re.compile(r"[\w:~]+\s*\(")
+_INSIDE_CALL = re.compile(r""" [()] | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' """, re.VERBOSE)
+_LONGEST_CALL = 2000
+
+
+def whole_call(span: Span) -> Span:
+    """From a name to the end of its arguments, if that is what stands there."""
+    text = span.source.text
+    head = _CALL.match(text, span.start)
+    if head is None:
+        return span
+    depth, at = 1, head.end()
+    while (found := _INSIDE_CALL.search(text, at, span.start + _LONGEST_CALL)) is not None:
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        at = found.end()
+        if not depth:
+            return Span(span.source, span.start, at)
+    return span
+
+
+_LIBRARY = re.compile(r"(^|/)(ziglang|usr/include|usr/lib|usr/local/include|usr/local/lib)/")
+
+
+def is_library(file: str) -> bool:
+    """Whether a file came with a compiler: people look for errors elsewhere."""
+    return _LIBRARY.search(file) is not None

@@ -17,13 +17,15 @@ Progress = Callable[[dict[str, int]], object]
 class Limits:
     """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit. Unless
     `counts_known_rounds`, only rounds count in which a branch depended on what was read, and the rounds of an inner
-    loop start anew with each round of the outer one."""
+    loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, deadlock or flag of
+    the model ends the run."""
 
     unroll: int = DEFAULT_UNROLL
     timeout_s: float | None = None
     memory_mb: int | None = None
     max_traces: int | None = None
     counts_known_rounds: bool = True
+    stop_at_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ def compare(program: Program, model_name: str, pick_seed: int) -> None:
     assert found.states == expected.states, print_program(program)
     assert found.flags.keys() == expected.flags.keys(), print_program(program)
     assert (found.satisfying, found.violating) == (expected.satisfying, expected.violating)
+    if COMMIT_ORDERS[model_name].in_order:
+        assert found.statistics["abandoned"] == 0, print_program(program)
 
 
 def compare_drawn(data: st.DataObject, model: str, flavour: str) -> None:

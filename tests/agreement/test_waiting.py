@@ -93,8 +93,9 @@ def check_engines(changed: Program, model: str) -> None:
     expected = oracle(changed, model)
     text = print_program(changed)
     assert found.states == expected.states, text
-    assert found.statistics["blocked"] == expected.blocked, text
-    assert (found.deadlocks, found.cut) == (expected.deadlocks, expected.cut), text
+    # Executions in which a thread waits are not told apart by what it sees meanwhile.
+    assert (found.blocked > 0, found.cut > 0) == (expected.blocked > 0, expected.cut > 0), text
+    assert found.deadlocks == expected.deadlocks, text
     assert found.flags.keys() == expected.flags.keys(), text
 
 

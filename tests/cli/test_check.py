@@ -59,7 +59,7 @@ def test_an_assertion_fails_where_the_model_lets_it(tmp_path: Path, model: str, 
 
 
 def test_json(tmp_path: Path) -> None:
-    answer = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "tso", "--json", "-", "--", RELAXED).out)
+    answer = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "tso", "--keep-going", "--json", "-", "--", RELAXED).out)
     assert (answer["verdict"], answer["model"], answer["complete"]) == ("UNSAFE", "tso", True)
     assert answer["violation"]["kind"] == "assertion"
     assert answer["violation"]["line"] == 22

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.cli.calls import dekker
 from tests.cli.test_litmus import SB, SPIN
 
@@ -60,3 +61,18 @@ def test_help_names_the_exit_statuses() -> None:
 def test_wrong_calls_end_with_status_2() -> None:
     for arguments in ((), ("frobnicate",), ("litmus",), ("litmus", SB, "--unroll", "-1"), ("litmus", SB, "--frob")):
         assert dekker(*arguments).status == 2, arguments
+
+
+def test_show_takes_c_programs_and_flags_for_their_compiler(tmp_path: Path) -> None:
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    (tmp_path / "main.c").write_text("int shared(void); int main(void) { return shared() + MORE; }", encoding="utf-8")
+    (tmp_path / "other.c").write_text("int x; int shared(void) { return x; }", encoding="utf-8")
+    (tmp_path / "more.h").write_text("#define MORE 17\n", encoding="utf-8")
+    files = (str(tmp_path / "main.c"), str(tmp_path / "other.c"))
+    outcome = dekker("show", "--ir", *files, "--", "-include", str(tmp_path / "more.h"))
+    assert outcome.status == 0, outcome.err
+    program = parse_program(Source("shown", outcome.out))
+    assert {function.name for function in program.functions} == {"main", "shared"}
+    assert "17" in outcome.out
+    assert dekker("show", *files).status == 2
+    assert dekker("show", SB, files[0]).status == 2

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "process_memory.hpp"
+#include "rsmc/leaks.hpp"
 #include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
@@ -26,6 +27,7 @@ class Explorer {
   }
 
   Outcome run() {
+    outcome_.n_alone = run_.machine().n_alone();
     explore();
     statistics_so_far();
     return std::move(outcome_);
@@ -42,7 +44,7 @@ class Explorer {
 
   void explore() {
     if (out_of_limits()) return;
-    const EventId id = run_.pick();
+    const EventId id = choose();
     if (id == no_event) {
       finish();
       return;
@@ -53,6 +55,25 @@ class Explorer {
       case EventKind::choice: explore_choice(id); break;
       case EventKind::fence: break;
     }
+  }
+
+  // Of reads that threads wait for, one with which its thread goes on. The others sleep in vain until it has.
+  EventId choose() {
+    const EventId picked = run_.pick();
+    if (!run_.is_last_resort(picked)) return picked;
+    const std::vector<EventId> awaited = run_.enabled_awaited_reads();
+    if (awaited.size() < 2) return picked;
+    const auto found = std::ranges::find_if(awaited, [&](EventId id) { return may_go_on(id); });
+    return found == awaited.end() ? picked : *found;
+  }
+
+  // With what was written last; to try all would cost more than it saves.
+  bool may_go_on(EventId id) {
+    const Mark before = run_.mark();
+    const std::uint32_t place = run_.location_of(id);
+    const bool found = run_.commit_read(id, place, n_sources(id) - 1) && status_of(id) == ThreadStatus::running;
+    run_.undo(before);
+    return found;
   }
 
   void explore_write(EventId id) {
@@ -68,12 +89,18 @@ class Explorer {
       run_.undo(before);
       if (stopped()) return;
     }
-    if (!went_on) {
+    if (!went_on && may_as_well_fail(id)) {
+      ++n_dropped_;
+    } else if (!went_on) {
       explore_failure(id);
       run_.undo(before);
     }
     if (!stopped()) detect_races(id);
   }
+
+  // A store-conditional for which there is no place. In program order all that comes later in its thread waits for it, so
+  // that no race is found without it that is not found where it fails.
+  bool may_as_well_fail(EventId write) const { return order_.in_order && event(write).chosen_by != no_event; }
 
   void explore_read(EventId id) {
     const Key key = run_.key_of(id);
@@ -85,7 +112,7 @@ class Explorer {
       explore();
       run_.undo(before);
     }
-    Activation activation{run_.items().size(), fails_elsewhere, {}, {}};
+    Activation activation{run_.items().size(), fails_elsewhere};
     set_active(key, &activation);
     const std::uint64_t ends_before = n_ends();
     const std::size_t floor = run_.lowest_source(id, place);
@@ -93,6 +120,8 @@ class Explorer {
       explore_read_from(id, place, source);
       run_.undo(before);
     }
+    explore_asleep(id, activation);
+    run_.undo(before);
     if (n_ends() == ends_before && !stopped()) {
       explore_failure(id);
       run_.undo(before);
@@ -102,10 +131,21 @@ class Explorer {
       ++outcome_.statistics.templates;
       const Template next = std::move(activation.templates.back());
       activation.templates.pop_back();
+      const bool slept = activation.sleeps;
       traverse(next, key);
+      run_.undo(before);
+      if (!slept) explore_asleep(id, activation);
       run_.undo(before);
     }
     set_active(key, nullptr);
+  }
+
+  // Instead of every parameter after which the thread would only wait, once: without the read. What other threads can do
+  // then includes all that they could do with one of these parameters.
+  void explore_asleep(EventId id, const Activation& activation) {
+    if (!activation.sleeps || stopped()) return;
+    run_.commit_sleep(id);
+    explore();
   }
 
   // An event for which the model allows no parameter: the run goes on without it to find races, and does not count. It is
@@ -130,7 +170,36 @@ class Explorer {
   }
 
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
-    if (run_.commit_read(id, place, source, kind)) explore_rest_of_step(id, place, source);
+    const std::size_t n_events = run_.events_of(event(id).thread).size();
+    const bool was_running = status_of(id) == ThreadStatus::running;
+    if (!run_.commit_read(id, place, source, kind)) return;
+    if (was_running && ends_waiting(id, n_events) && !is_violation(id, place)) {
+      active(run_.key_of(id))->sleeps = true;
+      return;
+    }
+    explore_rest_of_step(id, place, source);
+  }
+
+  // An access of no object, or of one that was released, is reported even if it makes its thread wait.
+  bool is_violation(EventId read, std::uint32_t place) const {
+    const EventId source = event(read).read_from;
+    return run_.location(place).is_outside || (source != no_event && event(source).is_release);
+  }
+
+  ThreadStatus status_of(EventId id) const { return run_.machine().threads()[at(event(id).thread)].status; }
+
+  // Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the
+  // read? There were `n_events` events in the thread before.
+  bool ends_waiting(EventId id, std::size_t n_events) const {
+    const ThreadStatus status = status_of(id);
+    if (status != ThreadStatus::waiting && status != ThreadStatus::blocked) return false;
+    const std::vector<EventId>& events = run_.events_of(event(id).thread);
+    for (std::size_t i = at(event(id).index) + 1; i < events.size(); ++i) {
+      const Event<W>& later = event(events[i]);
+      const bool is_done = i < n_events && (later.state == EventState::committed || later.state == EventState::absent);
+      if (later.kind != EventKind::fence && !is_done) return false;
+    }
+    return true;
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
@@ -143,8 +212,10 @@ class Explorer {
     }
     const Mark before = run_.mark();
     if (event(write).chosen_by != no_event) {
+      const std::size_t n_events = run_.events_of(event(read).thread).size();
       run_.commit_choice(event(write).chosen_by, status_failed);
-      explore();
+      if (ends_waiting(read, n_events)) active(run_.key_of(read))->sleeps = true;
+      else explore();
       run_.undo(before);
     }
     if (!stopped() && commit_second_half(write, place, source)) explore();
@@ -174,10 +245,10 @@ class Explorer {
     }
   }
 
-  // Every way a run can end. A read that leads to none has no parameter that the model allows.
+  // Every way a run can end, or be given up for another. A read that leads to none has no parameter that the model allows.
   std::uint64_t n_ends() const {
     const Statistics& s = outcome_.statistics;
-    return s.complete + s.blocked + s.abandoned + s.cut + s.failed;
+    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_;
   }
 
   void note_stuck(EventId id) {
@@ -381,21 +452,101 @@ class Explorer {
       ++statistics.abandoned;
       return;
     }
+    if (needs_ends()) {
+      run_.write_owed_ends();
+      explore();
+      return;
+    }
     require_ordered_pieces(run_);
-    if (note_violations()) {
+    const bool has_failed_check = note_failed_checks();
+    if (note_violations() || has_failed_check) {
       ++statistics.failed;
+    } else if (run_.machine().owes_ends()) {
+      complete();
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
+      note_cuts();
+    } else if (any_thread(ThreadStatus::ended)) {
+      complete();
+      count_flags_of_sleepers();
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
       ++statistics.blocked;
-      if (is_deadlock()) ++statistics.deadlocks;
-      count_flags();
+      if (run_.sleepers().empty()) finish_waiting();
+      else finish_asleep();
     } else {
       complete();
     }
+    if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
   }
+
+  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
+  // events only if that is not so, or if someone is to see the run.
+  bool needs_ends() {
+    if (!run_.machine().owes_ends()) return false;
+    const auto is_over = [&](const ThreadState<W>& thread) {
+      return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
+             (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
+    };
+    if (!std::ranges::all_of(run_.machine().threads(), is_over)) return true;
+    return limits_.wants_examples && !is_like_others();
+  }
+
+  // Is there nothing about the run of which an example is missing?
+  bool is_like_others() {
+    const auto is_harmless = [&](const Location<W>& location) {
+      return !location.is_outside && std::ranges::none_of(location.order, [&](EventId id) { return event(id).is_release; });
+    };
+    find_state();
+    return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
+  }
+
+  bool has_violation() const {
+    return !outcome_.violations.empty() || outcome_.statistics.deadlocks != 0 || !outcome_.flags.empty();
+  }
+
+  void note_cuts() {
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      if (thread.status == ThreadStatus::cut) outcome_.cut_at.insert({thread.number, thread.block, thread.pc});
+  }
+
+  void note_deadlock() {
+    if (outcome_.statistics.deadlocks++ == 0 && limits_.wants_examples) outcome_.deadlock_example = trace();
+  }
+
+  void finish_waiting() {
+    if (is_deadlock()) note_deadlock();
+    count_flags();
+  }
+
+  // What was left out is asked for at the end: whether all wait for ever that see the last word on each location, and
+  // whether what one of them sees meanwhile raises a flag.
+  void finish_asleep() {
+    const std::vector<EventId> sleepers = run_.sleepers();
+    const Mark before = run_.mark();
+    const auto waits_for_last = [&](EventId id) { return waits_with(id, n_sources(id) - 1); };
+    if (std::ranges::all_of(sleepers, waits_for_last)) finish_waiting();
+    run_.undo(before);
+    count_flags_of_sleepers();
+  }
+
+  void count_flags_of_sleepers() {
+    if (check_names_.empty()) return;
+    const std::vector<EventId> sleepers = run_.sleepers();
+    const Mark before = run_.mark();
+    for (EventId id : sleepers)
+      for (std::size_t source = 0; source < n_sources(id); ++source) {
+        if (waits_with(id, source)) count_flags();
+        run_.undo(before);
+      }
+  }
+
+  bool waits_with(EventId sleeper, std::size_t source) {
+    return run_.wake(sleeper, source) && status_of(sleeper) == ThreadStatus::waiting;
+  }
+
+  std::size_t n_sources(EventId id) { return run_.location(run_.location_of(id)).order.size() + 1; }
 
   bool any_thread(ThreadStatus status) const {
     const auto& threads = run_.machine().threads();
@@ -403,15 +554,26 @@ class Explorer {
   }
 
   // Does every waiting thread wait for ever? It does if all that it read in its last round is the last word on its location.
-  // A thread that is still running waits for another to end.
+  // A thread that is still running waits for another to end. A loop that reads nothing does not wait for anything.
   bool is_deadlock() const {
     return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
       if (thread.status != ThreadStatus::waiting) return true;
+      if (!waits_for_memory(thread)) return false;
       for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
         const Event<W>& e = event(thread.events[i]);
         if (e.kind == EventKind::read && !reads_last_write(e)) return false;
       }
       return true;
+    });
+  }
+
+  bool waits_for_memory(const ThreadState<W>& thread) const {
+    const std::vector<Instruction>& code = program_.block(thread.block).code;
+    const auto first = code.begin() + code[at(thread.pc)].target;
+    return std::any_of(first, code.begin() + thread.pc, [](const Instruction& instruction) {
+      const Operation operation = instruction.operation;
+      return operation == Operation::load || operation == Operation::read_modify_write ||
+             operation == Operation::compare_exchange || operation == Operation::call;
     });
   }
 
@@ -440,10 +602,21 @@ class Explorer {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
         if (is_access && e.address == location.address && !is_misled(e))
-          note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
+          note_violation({run_.machine().kind_outside(e.address), run_.machine().place_of(e), e.address});
       }
     }
     return ends;
+  }
+
+  bool note_failed_checks() {
+    bool any = false;
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      for (const OpenCheck& check : thread.open_checks)
+        if (run_.machine().value(check.condition) == Value{0}) {
+          note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
+          any = true;
+        }
+    return any;
   }
 
   static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
@@ -493,18 +666,30 @@ class Explorer {
       return;
     }
     ++outcome_.statistics.complete;
-    state_.clear();
-    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
+    find_state();
     const auto [entry, is_new] = outcome_.states.try_emplace(state_);
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
     count_flags();
+    if (limits_.finds_leaks) note_leaks();
+  }
+
+  void note_leaks() {
+    const LeakFinder<W> finder(program_, run_);
+    for (const AllocatedObject& object : finder.lost())
+      note_violation({ViolationKind::leak, object.place, object.size});
+  }
+
+  void find_state() {
+    state_.clear();
+    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
   }
 
   void count_flags() {
     const Word flags = run_.raised_flags();
     for (std::size_t i = 0; i < check_names_.size() && flags != 0; ++i)
-      if ((flags & bit(i)) != 0) ++outcome_.flags[check_names_[i]];
+      if ((flags & bit(i)) != 0 && outcome_.flags[check_names_[i]]++ == 0 && limits_.wants_examples)
+        outcome_.flag_examples[check_names_[i]] = trace();
   }
 
   Value observed_value(const Observable& observable) const {
@@ -523,12 +708,14 @@ class Explorer {
     return result;
   }
 
-  // The committed events, thread by thread.
+  // The committed events, thread by thread. What stands behind an event that is still pending (a thread that waits for
+  // another to end) did not happen, though its fences are there already.
   Trace trace() const {
     std::vector<std::int32_t> number(run_.machine().n_events(), none);
     Trace result;
     for (const ThreadState<W>& thread : run_.machine().threads())
       for (EventId id : thread.events) {
+        if (event(id).state == EventState::pending || event(id).state == EventState::asleep) break;
         if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
         number[id] = static_cast<std::int32_t>(result.size());
         result.push_back(trace_event(id));
@@ -598,6 +785,7 @@ class Explorer {
   std::vector<std::vector<Activation*>> active_;
   std::vector<Value> state_;
   std::uint64_t steps_ = 0;
+  std::uint64_t n_dropped_ = 0;
   std::optional<Clock::time_point> deadline_;
   Clock::time_point next_look_{};
   Outcome outcome_;

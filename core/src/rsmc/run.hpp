@@ -68,15 +68,21 @@ class Run {
     return events[at(key.index)];
   }
 
+  void write_owed_ends() {
+    machine_.write_owed_ends();
+    take_local_events();
+  }
+
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
-  // What to commit next. Stores first: fewer races are then found late. What had better wait comes last: what would part
+  // What to commit next. Stores first: fewer races are then found late. Then reads, those that a thread waits for behind
+  // the others: what they wait for is then more often there. What had better not be done yet comes last: what would part
   // the halves of an update (reads whose write is not ready, and the choice whether a store-conditional succeeds before its
   // load is committed), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
   EventId pick() {
     if (order_.pick_seed != 0) return pick_at_random();
-    EventId read = no_event, hasty = no_event;
+    EventId read = no_event, awaited = no_event, hasty = no_event;
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
@@ -86,6 +92,8 @@ class Run {
             if (hasty == no_event) hasty = id;
           } else if (e.kind != EventKind::read || e.role == Role::synchronised) {
             return id;
+          } else if (machine_.is_awaited(e)) {
+            if (awaited == no_event) awaited = id;
           } else if (read == no_event) {
             read = id;
           }
@@ -93,7 +101,26 @@ class Run {
         if (order_.in_order) break;
       }
     }
-    return read != no_event ? read : hasty;
+    if (read != no_event) return read;
+    return awaited != no_event ? awaited : hasty;
+  }
+
+  // Was this picked because there is nothing but what threads wait for?
+  bool is_last_resort(EventId id) const {
+    return id != no_event && order_.pick_seed == 0 && machine_.event(id).kind == EventKind::read &&
+           machine_.is_awaited(machine_.event(id)) && machine_.event(id).role != Role::synchronised;
+  }
+
+  std::vector<EventId> enabled_awaited_reads() {
+    std::vector<EventId> result;
+    for (const ThreadState<W>& thread : machine_.threads())
+      for (EventId id : thread.events) {
+        Event<W>& e = machine_.event(id);
+        if (e.state != EventState::pending) continue;
+        if (is_last_resort(id) && commit_before_.is_enabled(thread, e)) result.push_back(id);
+        if (order_.in_order) break;
+      }
+    return result;
   }
 
   // ---- Committing -------------------------------------------------------------------------------------------------
@@ -172,7 +199,8 @@ class Run {
     }
     matrix_.insert_coherence(before, after);
     matrix_.insert_overwrites_for(readers);
-    if (e.role == Role::conditional_store || e.role == Role::update_write)
+    const bool is_second_half = e.role == Role::conditional_store || e.role == Role::update_write;
+    if (is_second_half && machine_.event(e.partner).state == EventState::committed)  // it may have failed
       matrix_.insert_update(e.role, machine_.event(e.partner).matrix_index, e.matrix_index);
     matrix_.insert_readers(e.readers);
     location.order.insert(location.order.begin() + static_cast<std::ptrdiff_t>(position), id);
@@ -193,6 +221,28 @@ class Run {
     const bool has_write = e.role == Role::update_read && machine_.event(e.partner).state == EventState::pending;
     if (has_write) mark_absent(e.partner);
     proceed(e.thread);
+  }
+
+  // A read after which its thread would only wait: the run goes on without it, as if the thread had not come there.
+  void commit_sleep(EventId id) {
+    Event<W>& e = machine_.event(id);
+    enter_items(id, ItemKind::failure, no_event);
+    e.state = EventState::asleep;
+    sleepers_.push_back(id);
+    trail_.push_back({Change::asleep, id, 0});
+    if (e.role == Role::update_read) mark_absent(e.partner);
+  }
+
+  const std::vector<EventId>& sleepers() const { return sleepers_; }
+
+  // At the end of a run, to see what a sleeping read could have seen.
+  bool wake(EventId id, std::size_t source) {
+    Event<W>& e = machine_.event(id);
+    const std::uint32_t place = location_of(id);
+    trail_.push_back({Change::awake, id, e.run_index});
+    e.state = EventState::pending;
+    if (e.role == Role::update_read) machine_.event(e.partner).state = EventState::pending;
+    return commit_read(id, place, source);
   }
 
   // A compare-exchange will fail, whatever it is that its read will find: its write is gone, and with it what the write
@@ -374,12 +424,12 @@ class Run {
   }
 
  private:
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, early_failure, to_succeed };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed };
 
   struct TrailEntry {
     Change change;
     EventId event;
-    std::uint32_t location;
+    std::uint32_t location;  // of what is woken: where it slept
   };
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
@@ -578,6 +628,15 @@ class Run {
         break;
       case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
       case Change::to_succeed: e.must_succeed = false; break;
+      case Change::asleep:
+        e.state = EventState::pending;
+        sleepers_.pop_back();
+        break;
+      case Change::awake:
+        e.state = EventState::asleep;
+        e.run_index = entry.location;
+        if (e.role == Role::update_read) machine_.event(e.partner).state = EventState::absent;
+        break;
       case Change::early_failure:
         e.state = EventState::pending;
         e.failed_early = false;
@@ -597,6 +656,7 @@ class Run {
   std::vector<RunItem<W>> items_;
   std::vector<Location<W>> locations_;
   std::vector<TrailEntry> trail_;
+  std::vector<EventId> sleepers_;
   std::uint64_t n_failed_ = 0;
   std::uint64_t n_commits_ = 0;
   std::uint64_t n_checks_ = 0;

@@ -121,9 +121,10 @@ class FingerprintSet {
 // One call of Explore on a load: where it began, and the continuations found for it.
 struct Activation {
   std::size_t run_size;
-  bool only_success;  // of a compare-exchange: that it fails is explored elsewhere
-  std::vector<Template> templates;
-  FingerprintSet seen;
+  bool only_success;    // of a compare-exchange: that it fails is explored elsewhere
+  bool sleeps = false;  // some parameter leaves the thread waiting: it is explored without the load
+  std::vector<Template> templates{};
+  FingerprintSet seen{};
 };
 
 }  // namespace dekker::rsmc

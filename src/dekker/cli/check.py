@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.witness_files import terminal_width, write_witness
 from dekker.errors import InputError
-from dekker.report.check_report import check_json, check_text
+from dekker.report.check_report import CheckReport, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
 from dekker.run.engines import ENGINES
@@ -24,7 +26,7 @@ STATUS = {
 }
 
 
-@click.command(name="check")
+@click.command(name="check", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
 @click.option("--model", "-m", help="A model's name or a .cat file (default: rc11 for C and C++).")
 @click.option(
@@ -40,8 +42,13 @@ STATUS = {
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
+@click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
+@click.option(
+    "--witness", "witness_file", metavar="FILE", help="Write the run that shows the violation, for `dekker replay`."
+)
 def command(
     paths: tuple[str, ...],
     model: str | None,
@@ -50,27 +57,39 @@ def command(
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
+    leaks: bool,
+    keep_going: bool,
     cc: str | None,
     json_file: str | None,
+    witness_file: str | None,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc) under a memory model.
 
     Assertions, memory accesses, data races (under rc11) and deadlocks are checked in every execution. Several files are
     linked into one program; what follows -- goes to the compiler (-D, -I, -std …). Nothing of the program is ever
-    executed natively.
+    executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run that
+    leads to it.
     """
-    files = tuple(path for path in paths if not path.startswith("-"))
-    flags = tuple(path for path in paths if path.startswith("-"))
-    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False)
-    report = check(files, CheckOptions(model, engine, limits, flags, cc))
+    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
+    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, leaks))
     if json_file != "-":
-        print(check_text(report))
+        print(check_text(report, terminal_width()))
+    if witness_file is not None:
+        _write_witness(witness_file, report)
     if json_file is not None:
-        _write(json_file, check_json(report))
+        write_answer(json_file, check_json(report))
     return STATUS[report.verdict]
 
 
-def _write(file: str, text: str) -> None:
+def _write_witness(file: str, report: CheckReport) -> None:
+    witness = next((item.witness for item in report.violations if item.witness is not None), None)
+    if witness is None:
+        print("there is no run that shows a violation, so there is no witness", file=sys.stderr)
+    else:
+        write_witness(Path(file), witness)
+
+
+def write_answer(file: str, text: str) -> None:
     if file == "-":
         print(text, file=sys.stdout)
         return

@@ -22,6 +22,7 @@ Exit status:
 
 VERBS = {
     "check": "Check a C or C++ program under a memory model.",
+    "compare": "Check a program under several memory models: one table.",
     "generate": "Litmus tests from cycles of relaxations.",
     "litmus": "Run litmus tests under a memory model.",
     "models": "List the memory models that ship with Dekker.",

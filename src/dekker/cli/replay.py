@@ -7,12 +7,13 @@ import click
 from dekker.cli.main import STATUS_HOLDS, STATUS_VIOLATED
 from dekker.cli.witness_files import terminal_width
 from dekker.errors import InputError
+from dekker.frontends import read_text
 from dekker.models import load_model
 from dekker.replay import deviations
-from dekker.report.execution_text import execution_text, heading
+from dekker.report.check_report import run_text
 from dekker.report.explanation import reasons_text
-from dekker.run.batch import read_text
 from dekker.run.fit import require_fit
+from dekker.run.violations import out_of_order
 from dekker.run.witnesses import reasons_against, witnessed_model, witnessed_program
 from dekker.witness import from_json
 
@@ -44,7 +45,7 @@ def command(path: str, model: str | None, quiet: bool) -> int:
     reasons = reasons_against(judge, program, witness)
     width = terminal_width()
     if not quiet:
-        print(f"{heading(witness)}\n\n{execution_text(witness, width)}")
+        print(run_text(witness, out_of_order(own, program, witness) if witness.violation else None, width))
     if reasons:
         print(f"{judge.name} forbids this execution\n{reasons_text(reasons, witness, width)}", end="")
         return STATUS_VIOLATED

@@ -11,13 +11,22 @@ from pathlib import Path
 from dekker.errors import InputError
 from dekker.report.execution_text import WIDTH
 from dekker.report.record import Record
-from dekker.witness import to_json
+from dekker.witness import Witness, to_json
 
 NARROWEST = 40
 
 
 def terminal_width() -> int:
     return max(NARROWEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
+def write_witness(file: Path, witness: Witness) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(to_json(witness), encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(f"cannot write '{file}': {reason}") from None
 
 
 class WitnessWriter:
@@ -35,12 +44,7 @@ class WitnessWriter:
                 print(f"{record.name}: no execution decides the condition, so there is no witness", file=sys.stderr)
             return record
         file = self._file(record.name)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(to_json(record.witness), encoding="utf-8")
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise InputError(f"cannot write '{file}': {reason}") from None
+        write_witness(file, record.witness)
         return replace(record, witness_file=str(file))
 
     def _file(self, test: str) -> Path:

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from dekker.errors import InputError
 from dekker.ir.program import Program
 from dekker.source import Source
 
+CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C", ".ii")
+C_EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ll")
+
+
+def parse_files(paths: Sequence[str], flags: Sequence[str] = (), compiler: str | None = None) -> Program:
+    """C, C++ and LLVM IR files are linked into one program; any other file is one by itself. `flags` and `compiler` are
+    those of `frontends.c.Options`."""
+    if any(is_c(path) for path in paths):
+        return _parse_c(paths, flags, compiler)
+    if len(paths) != 1:
+        raise InputError("a litmus test or .rsmc program is read alone; only C and C++ files are linked together")
+    if flags or compiler is not None:
+        raise InputError(f"there is nothing to compile in '{paths[0]}', so no compiler and no flags for it are needed")
+    return parse_program(Source(paths[0], read_text(paths[0])))
+
+
+def is_c(path: str) -> bool:
+    return path.endswith(C_EXTENSIONS)
+
 
 def parse_program(source: Source) -> Program:
-    """A text whose name has no known extension is taken for a litmus test."""
+    """A text that needs no compiler. If its name has no known extension, it is taken for a litmus test."""
     for extension, parse in _PARSERS.items():
         if source.name.endswith(extension):
             return parse(source)
     return _parse_litmus(source)
+
+
+def read_text(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8", errors="replace")
+    except FileNotFoundError:
+        raise InputError(f"there is no file '{path}'") from None
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"cannot read {path!r}: {error}") from None
 
 
 def default_model(program: Program) -> str:
@@ -24,8 +56,18 @@ def default_model(program: Program) -> str:
     return rsmc.DEFAULT_MODEL if is_rsmc else litmus.default_model(program.architecture)
 
 
+def _parse_c(paths: Sequence[str], flags: Sequence[str], compiler: str | None) -> Program:
+    from dekker.frontends.c import Options, parse_c  # noqa: PLC0415 — a run needs one front end, rarely two
+
+    strangers = [path for path in paths if not is_c(path)]
+    if strangers:
+        hint = f"C and C++ files are linked together; they end in {' '.join(C_EXTENSIONS)}"
+        raise InputError(f"'{strangers[0]}' is no C program", hint=hint)
+    return parse_c(paths, Options(flags=tuple(flags), compiler=compiler))
+
+
 def _parse_litmus(source: Source) -> Program:
-    from dekker.frontends.litmus import parse_litmus  # noqa: PLC0415 — a run needs one front end, rarely two
+    from dekker.frontends.litmus import parse_litmus  # noqa: PLC0415
 
     return parse_litmus(source)
 
@@ -39,3 +81,4 @@ def _parse_rsmc(source: Source) -> Program:
 _PARSERS: dict[str, Callable[[Source], Program]] = {".litmus": _parse_litmus, ".rsmc": _parse_rsmc}
 
 EXTENSIONS = tuple(_PARSERS)
+"""Of texts that hold a question of their own, so that folders are searched for them."""

@@ -64,3 +64,42 @@ def layout(program: Program) -> Layout:
         starts.setdefault(function.name, FUNCTIONS_START + index * GAP)
         sizes.setdefault(function.name, 1)
     return Layout(starts, sizes)
+
+
+# --- what comes into being while a program runs
+
+HEAP_START = 1 << 40
+HEAP_PER_THREAD = 1 << 32
+ALLOCATION_GAP = 64
+HEADER_SIZE = 8
+_THREADS_START = 1 << 48
+
+
+def start_address(thread: int) -> int:
+    """What the one that starts a thread writes, and the thread reads first."""
+    return _THREADS_START + 16 * thread
+
+
+def end_address(thread: int) -> int:
+    """What a thread writes last, and those read that join it."""
+    return start_address(thread) + 8
+
+
+def thread_at(address: int) -> int | None:
+    """The thread that begins or ends with an access to this address."""
+    return (address - _THREADS_START) // 16 if address >= _THREADS_START else None
+
+
+def heap_address(thread: int, used: int) -> int:
+    """Where the next object goes of a thread that has used up so many bytes. No address is used twice."""
+    return HEAP_START + thread * HEAP_PER_THREAD + used + ALLOCATION_GAP
+
+
+def heap_use(size: int) -> int:
+    """How many bytes an object uses up."""
+    return (size // ALLOCATION_GAP + 2) * ALLOCATION_GAP
+
+
+def header_address(start: int) -> int:
+    """In the gap before an object: what writes there releases it."""
+    return start - 16

@@ -69,7 +69,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
+    Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -316,6 +319,11 @@ def _check_condition(i: Assume | Assert, scope: _Scope) -> None:
     _check_expression(i.condition, scope)
 
 
+def _print(i: Print, scope: _Scope) -> None:
+    for argument in i.arguments:
+        _check_expression(argument, scope)
+
+
 def _choose(i: Choose, scope: _Scope) -> None:
     _check_number(i.low)
     _check_number(i.high)
@@ -328,8 +336,15 @@ def _allocate(i: Allocate, scope: _Scope) -> None:
     _check_expression(i.size, scope)
 
 
-def _free(i: Free, scope: _Scope) -> None:
+def _free(i: Free | Measure, scope: _Scope) -> None:
     _check_expression(i.address, scope)
+
+
+def _exit(i: Exit, scope: _Scope) -> None:
+    if i.status is not None:
+        _check_expression(i.status, scope)
+        if not i.everything:
+            raise _Problem("the end of a thread has no status")
 
 
 def _nothing(i: Instruction, scope: _Scope) -> None:
@@ -353,12 +368,15 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Assume: _check_condition,
     Await: _await,
     Assert: _check_condition,
+    Print: _print,
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,
+    Measure: _free,
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,
-    Exit: _nothing,
+    Exit: _exit,
+    Refuse: _nothing,
 }
 
 
@@ -444,7 +462,7 @@ def _section_problem(instruction: Instruction, state: int, thread: bool) -> str 
             return "an atomic section begins inside another one"
         case AtomicEnd() if state == _OUTSIDE:
             return "an atomic section ends that has not begun"
-        case Return() | Exit(False) if state == _INSIDE and thread:
+        case Return() | Exit(everything=False) if state == _INSIDE and thread:
             return "the thread ends inside an atomic section"
     return None
 

@@ -8,13 +8,14 @@ for a witness and compares everything that it says.
 from dekker.replay.check import check_witness, deviations
 from dekker.replay.judge import Judgement, judge
 from dekker.replay.rebuild import Mismatch, Replayed, replay
-from dekker.replay.record import Origin, make_witness
+from dekker.replay.record import Origin, Wanted, make_witness
 
 __all__ = [
     "Judgement",
     "Mismatch",
     "Origin",
     "Replayed",
+    "Wanted",
     "check_witness",
     "deviations",
     "judge",

@@ -10,7 +10,7 @@ from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.program import Program
 from dekker.replay.judge import judge
-from dekker.replay.machine import BLOCKED, STOPPED
+from dekker.replay.machine import BLOCKED, STOPPED, WAITING
 from dekker.replay.rebuild import Mismatch, Replayed, replay
 from dekker.replay.record import Origin, make_witness
 from dekker.witness import SATISFIES, VIOLATES, Pair, Witness
@@ -35,7 +35,9 @@ def deviations(witness: Witness, program: Program, model: Model) -> list[str]:
         replayed = replay(program, trace)
     except Mismatch as mismatch:
         return [str(mismatch)]
-    rebuilt = make_witness(Origin(witness.program, witness.engine), program, model, trace, replayed)
+    said = (witness.claim, witness.violation)
+    origin = Origin(witness.program, witness.engine)
+    rebuilt = make_witness(origin, program, model, trace, replayed, lambda *found: found == said)
     return [*_incomplete(witness.claim, program, replayed), *_differences(witness, rebuilt)]
 
 
@@ -43,13 +45,18 @@ def _incomplete(claim: str, program: Program, replayed: Replayed) -> Iterator[st
     """A final state needs all threads to have ended; a violation may be shown by the beginning of an execution."""
     if claim not in (SATISFIES, VIOLATES):
         return
-    for how, said in ((STOPPED, "goes on beyond its trace"), (BLOCKED, "stops at an assumption that does not hold")):
+    endings = {STOPPED: "goes on beyond its trace", BLOCKED: "stops at an assumption that does not hold"}
+    for how, said in (*endings.items(), (WAITING, "waits")):
         for thread in replayed.ended(how):
-            yield f"thread {program.threads[thread].name or thread} {said}"
+            yield f"thread {_name(program, thread)} {said}"
     places = layout(program)
     wanted = program.property.filter
     if wanted is not None and not formula_holds(wanted, replayed.values, places):
         yield "its final state does not pass the filter of the program"
+
+
+def _name(program: Program, thread: int) -> str:
+    return (program.threads[thread].name if thread < len(program.threads) else "") or str(thread)
 
 
 def _differences(said: Witness, found: Witness) -> Iterator[str]:

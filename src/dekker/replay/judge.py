@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dekker.cat.interpreter import base_values, evaluate
+from dekker.cat.interpreter import base_values, empty_slots, evaluate, fill_inputs, holds, run_steps
 from dekker.cat.model import Model
 from dekker.cat.relational import Check
-from dekker.execution import Execution
+from dekker.execution import Execution, pairs
 
 
 @dataclass(frozen=True)
@@ -29,3 +29,19 @@ def judge(model: Model, execution: Execution) -> Judgement:
         tuple(check for check, holds in judged if not check.flag and not holds),
         tuple(check.name for check, holds in judged if check.flag and holds),
     )
+
+
+def flagged_pairs(model: Model, execution: Execution) -> dict[str, list[tuple[int, int]]]:
+    """The flags that are raised, with the pairs of events that raise them where that is what they are about."""
+    program = model.program
+    if not any(check.flag for check in program.checks):
+        return {}
+    slots = empty_slots(program)
+    fill_inputs(program, slots, base_values(model, execution))
+    run_steps(program, program.steps, len(execution.events), slots)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for check in program.checks:
+        value = slots[check.slot]
+        if check.flag and holds(check, slots):
+            found[check.name] = pairs(value) if not isinstance(value, int) and check.kind == "empty" else []
+    return found

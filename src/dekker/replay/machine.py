@@ -1,4 +1,4 @@
-"""Runs one thread with the values its trace gives, and notes on which events each of its values depends.
+"""Runs threads with the values their trace gives, and notes on which events each of their values depends.
 
 Dependencies follow the meanings in `execution.BASE_RELATIONS`. Events are named by their position in the thread.
 - A loaded value depends on its read; results of operations on what their operands depend on, even if `x ^ x` is 0.
@@ -7,177 +7,263 @@ Dependencies follow the meanings in `execution.BASE_RELATIONS`. Events are named
 - Branches, assumptions, awaits and assertions control everything behind them.
 - A read-modify-write stores what depends on its read and operand, an exchange on the operand only. That a
   compare-exchange stores at all is picked by what it read and expected.
+- Dependencies do not reach from one thread into another.
+
+What instructions do is in `steps` and `runtime_steps`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dekker.errors import UnsupportedError
 from dekker.execution import Event, TraceEvent
-from dekker.ir.arithmetic import RMW_OPERATORS, mask
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, evaluate_binary, evaluate_unary
+from dekker.ir.arithmetic import mask
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.fences import FENCES
-from dekker.ir.instructions import (
-    Assert,
-    Assign,
-    Assume,
-    Await,
-    Branch,
-    Call,
-    Choose,
-    CompareExchange,
-    Exit,
-    Fence,
-    Jump,
-    Load,
-    Order,
-    Return,
-    Rmw,
-    Store,
-    StoreConditional,
-)
-from dekker.ir.layout import Layout
-from dekker.ir.program import Function, Program
-from dekker.replay.thin_air import Returned, Shape, computed, limited
+from dekker.ir.instructions import Await, Order
+from dekker.ir.layout import end_address, start_address
+from dekker.ir.program import Function
+from dekker.replay.thin_air import Returned, Shape
+from dekker.replay.words import ZERO, Word, apply, number
+from dekker.replay.world import Frame, Stack, World
 from dekker.source import Span
 
 MAX_SILENT_STEPS = 10_000
 """Without an event; a thread that takes more does not come to an end."""
-MAX_CALLS = 1_000
+MAX_STEPS_ALONE = 10_000_000
+"""Before other threads exist."""
 
-COMPLETE, BLOCKED, FAILED, STOPPED = "complete", "blocked", "failed", "stopped"
+COMPLETE, BLOCKED, WAITING, FAILED, STOPPED = "complete", "blocked", "waiting", "failed", "stopped"
+ENDED = "ended"
+UNBORN = "unborn"
 
 
 class Mismatch(Exception):
     """The trace is no execution of the program; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A register's content, how it came about, and the events it depends on; `picked` ones only chose between
-    alternatives."""
-
-    value: int
-    shape: Shape
-    sources: frozenset[int] = frozenset()
-    picked: frozenset[int] = frozenset()
-
-
-def number(value: int, *sources: int) -> Word:
-    return Word(value, value, frozenset(sources))
-
-
-ZERO = number(0)
+class NotYet(Exception):
+    """The thread cannot go on before others have been run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An event of the thread, with its dependencies by the names of base relations."""
+    """An event of the thread, with its dependencies by the names of base relations. `release`: it frees memory."""
 
     event: Event
     instruction: int
     dependencies: dict[str, frozenset[int]]
     address: Shape = 0
     value: Shape = 0
+    stack: Stack = ()
+    release: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What goes wrong in a thread, under the name that engines have for it. `address` is what it is about."""
+
+    kind: str
+    message: str
+    thread: int
+    stack: Stack
+    address: int = 0
+    size: int = 0
+
+    @property
+    def span(self) -> Span | None:
+        return self.stack[-1].span if self.stack else None
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a thread printed, behind so many of its events."""
+
+    position: int
+    text: str
+    values: tuple[int, ...]
+    stack: Stack
 
 
 @dataclass
 class ThreadRun:
-    """What a thread did. `end` is `complete`, `blocked` (an assumption failed), `failed` (an assertion did: see
-    `failure`) or `stopped` (it would go on, perhaps for ever, but its trace ends)."""
+    """What a thread did. `end` is `complete`, `ended` (it ended the program), `blocked` (an assumption failed),
+    `waiting` (an await whose condition failed, with `last_round` the number of events before its last round; or for the
+    end of the thread `waits_for`), `failed` (see `failure`), `stopped` (it would go on, perhaps for ever, but its trace
+    ends) or `unborn`."""
 
     thread: int
     done: list[Done] = field(default_factory=list)
     updates: list[tuple[int, int, str]] = field(default_factory=list)
     registers: dict[str, int] = field(default_factory=dict)
-    end: str = COMPLETE
-    failure: str = ""
-    failure_span: Span | None = None
+    printed: list[Printed] = field(default_factory=list)
+    end: str = UNBORN
+    stack: Stack = ()
+    failure: Failure | None = None
+    last_round: int = 0
+    waits_for: int = -1
+    is_idle: bool = False
+    """It waits in a loop that reads nothing."""
 
 
-def run_thread(program: Program, places: Layout, thread: int, trace: Sequence[TraceEvent]) -> ThreadRun:
-    """Runs a thread along its part of a trace; `Mismatch` if it does anything else."""
-    machine = _Machine(program, places, thread, trace)
-    silent = 0
-    while silent < MAX_SILENT_STEPS:
-        before = machine.taken
-        if not machine.step():
-            return machine.finish()
-        silent = silent + 1 if machine.taken == before else 0
-    machine.run.end = STOPPED
-    return machine.finish()
-
-
-class _End(Exception):
+class End(Exception):
     """The thread does nothing more."""
 
 
 @dataclass
-class _Frame:
+class Call:
+    """A frame of the call stack, with its registers. `result` takes the value of the call."""
+
     function: Function
     registers: dict[str, Word]
     result: str | None = None
     pc: int = 0
 
 
-class _Machine:
-    def __init__(self, program: Program, places: Layout, thread: int, trace: Sequence[TraceEvent]) -> None:
-        start = program.threads[thread]
-        registers = {name: number(_constant(initial, places)) for name, initial in start.registers}
-        self.program = program
-        self.places = places
-        self.name = f"thread {start.name or thread}"
+@dataclass(frozen=True)
+class Steps:
+    """What instructions do: `ordinary` ones, and `alone` where they are no events."""
+
+    ordinary: Mapping[type, Step]
+    alone: Mapping[type, Step]
+
+
+class Machine:
+    """One thread. `alone` accesses and fences at its beginning are no events."""
+
+    def __init__(self, world: World, steps: Steps, thread: int, name: str, trace: Sequence[TraceEvent]) -> None:
+        self.world = world
+        self.steps = steps
+        self.places = world.places
+        self.name = name
         self.trace = trace
         self.taken = 0
+        self.alone = 0
         self.run = ThreadRun(thread)
-        self.frames = [_Frame(program.function_by_name[start.function], registers)]
-        self.first_frame = self.frames[0]
+        self.calls: list[Call] = []
         self.control: frozenset[int] = frozenset()
         self.picked_control: frozenset[int] = frozenset()
         self.linked: int | None = None
+        self.heap_used = 0
+        self.spawned = False
+        self.patient = True
+        self.silent = 0
+        self.rounds: dict[tuple[int, int], int] = {}
+        self.heads: dict[str, frozenset[int]] = {}
+
+    # --- running
+
+    def begin(self, function: Function, registers: dict[str, Word]) -> None:
+        self.calls = [Call(function, registers)]
+        self.first_call = self.calls[0]
+        self.run.end = STOPPED
+
+    def begin_spawned(self, function: Function, arguments: Sequence[Word]) -> None:
+        """The first thing that such a thread does is to read that it was started."""
+        self.begin(function, dict(zip(function.parameters, arguments, strict=False)))
+        self.spawned = True
+        self.calls[0].pc = 1
+        try:
+            self.read(number(start_address(self.run.thread)), 8, Order.SEQ_CST, frozenset())
+            self.fence("mfence")
+        except End:
+            self.calls = []
+        else:
+            self.calls[0].pc = 0
+
+    def advance(self, patient: bool) -> bool:
+        """Runs as far as possible, and says whether the thread came to its end. If it is not `patient`, what other
+        threads have not done yet they never will."""
+        self.patient = patient
+        while self.calls:
+            limit = MAX_STEPS_ALONE if self.alone else MAX_SILENT_STEPS
+            if self.silent >= limit:
+                self.run.end = STOPPED
+                break
+            before = self.taken
+            try:
+                going_on = self.step()
+            except NotYet:
+                self.calls[-1].pc -= 1
+                return False
+            if not going_on:
+                break
+            self.silent = self.silent + 1 if self.taken == before else 0
+        return True
 
     def step(self) -> bool:
         """Whether there was something left to do."""
-        frame = self.frames[-1]
+        call = self.calls[-1]
         try:
-            if frame.pc >= len(frame.function.body):
+            if call.pc >= len(call.function.body):
                 self.leave(ZERO)
                 return True
-            instruction = frame.function.body[frame.pc]
-            handler = _STEPS.get(type(instruction))
-            if handler is None:
-                name = type(instruction).__name__
-                raise UnsupportedError(f"the replay does not handle the instruction '{name}'", self.span)
-            frame.pc += 1
+            instruction = call.function.body[call.pc]
+            self.note_round(call)
+            call.pc += 1
+            handler = self.handler(instruction)
             handler(self, instruction)
-        except _End:
+        except End:
             return False
         return True
+
+    def handler(self, instruction: object) -> Step:
+        kind = type(instruction)
+        if self.alone and kind in self.steps.alone:
+            self.alone -= 1
+            return self.steps.alone[kind]
+        found = self.steps.ordinary.get(kind)
+        if found is None:
+            raise UnsupportedError(f"the replay does not handle the instruction '{kind.__name__}'", self.span)
+        return found
+
+    def note_round(self, call: Call) -> None:
+        """When control comes to where an await goes back to, a round begins."""
+        heads = self.heads.get(call.function.name)
+        if heads is None:
+            awaits = (step for step in call.function.body if isinstance(step, Await))
+            heads = self.heads[call.function.name] = frozenset(call.function.labels[step.target] for step in awaits)
+        if call.pc in heads:
+            self.rounds[len(self.calls), call.pc] = len(self.run.done)
 
     def finish(self) -> ThreadRun:
         if self.taken < len(self.trace):
             how = "does not come to an end" if self.run.end == STOPPED else "ends"
+            how = "is never started" if self.run.end == UNBORN else how
             raise Mismatch(f"{self.name} {how}, but its trace goes on with {self.describe(self.trace[self.taken])}")
-        self.run.registers = {name: word.value for name, word in self.first_frame.registers.items()}
+        if self.run.end != UNBORN:
+            self.run.registers = {name: word.value for name, word in self.first_call.registers.items()}
         return self.run
 
-    def end(self, how: str) -> _End:
+    def end(self, how: str) -> End:
         self.run.end = how
-        return _End()
+        self.run.stack = self.stack()
+        return End()
+
+    def note_failure(self, kind: str, message: str) -> None:
+        """Of which the thread need not know yet."""
+        if self.run.failure is None:
+            self.run.failure = Failure(kind, message, self.run.thread, self.stack())
+
+    def fail(self, kind: str, message: str, address: int = 0, size: int = 0) -> End:
+        self.run.failure = Failure(kind, message, self.run.thread, self.stack(), address, size)
+        return self.end(FAILED)
 
     # --- where we are
 
     @property
     def instruction(self) -> int:
-        return self.frames[-1].pc - 1
+        return max(0, self.calls[-1].pc - 1)
 
     @property
     def span(self) -> Span | None:
-        frame = self.frames[-1]
-        return frame.function.span(max(0, frame.pc - 1))
+        return self.calls[-1].function.span(self.instruction)
+
+    def stack(self) -> Stack:
+        return tuple(Frame(call.function.name, call.function.span(max(0, call.pc - 1))) for call in self.calls)
 
     def where(self) -> str:
         return f" at {self.span}" if self.span is not None else ""
@@ -199,6 +285,8 @@ class _Machine:
         return item is not None and item.kind == kind and item.instruction == self.instruction
 
     def take(self, kind: str, wanted: str) -> TraceEvent:
+        if self.alone:
+            raise Mismatch(f"{self.name} does {wanted}{self.where()}, which is no event according to its trace")
         item = self.peek()
         if item is None:
             raise self.end(STOPPED)
@@ -221,9 +309,17 @@ class _Machine:
 
     # --- events
 
-    def emit(self, event: Event, dependencies: dict[str, frozenset[int]], address: Shape = 0, value: Shape = 0) -> int:
+    def emit(
+        self,
+        event: Event,
+        dependencies: dict[str, frozenset[int]],
+        address: Shape = 0,
+        value: Shape = 0,
+        *,
+        release: bool = False,
+    ) -> int:
         found = {"ctrl": self.control, "pick-ctrl": self.picked_control, **dependencies}
-        self.run.done.append(Done(event, self.instruction, found, address, value))
+        self.run.done.append(Done(event, self.instruction, found, address, value, self.stack(), release))
         return len(self.run.done) - 1
 
     def read(self, address: Word, size: int, order: Order, tags: frozenset[str]) -> tuple[int, Word]:
@@ -232,7 +328,9 @@ class _Machine:
         index = self.emit(event, {"addr": address.sources, "pick-addr": address.picked}, address.shape)
         return index, Word(item.value, Returned((self.run.thread, index)), frozenset((index,)))
 
-    def write(self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str]) -> int:
+    def write(
+        self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str], *, release: bool = False
+    ) -> int:
         self.take_access("W", address, size, value.value)
         event = self.event("W", address.value, size, value.value, order, tags)
         dependencies = {
@@ -241,7 +339,12 @@ class _Machine:
             "data": value.sources,
             "pick-data": value.picked,
         }
-        return self.emit(event, dependencies, address.shape, value.shape)
+        return self.emit(event, dependencies, address.shape, value.shape, release=release)
+
+    def fence(self, kind: str) -> None:
+        self.take("F", f"the fence {kind}")
+        name = FENCES[kind].name
+        self.emit(Event("F", self.run.thread, len(self.run.done), fence=name, span=self.span), {})
 
     def event(self, kind: str, address: int, size: int, value: int, order: Order, tags: frozenset[str]) -> Event:
         index = len(self.run.done)
@@ -254,259 +357,67 @@ class _Machine:
 
     # --- registers and control
 
-    def set(self, register: str, word: Word) -> None:
-        self.frames[-1].registers[register] = word
+    def set(self, register: str | None, word: Word) -> None:
+        if register is not None:
+            self.calls[-1].registers[register] = word
 
     def value(self, expression: Expr) -> Word:
         return _EVALUATE[type(expression)](self, expression)
 
     def cut(self, expression: Expr, size: int) -> Word:
         word = self.value(expression)
-        return word if size == 8 else _apply("zext", 8 * size, word)
+        return word if size == 8 else apply("zext", 8 * size, word)
 
     def depend_on(self, condition: Word) -> None:
         self.control |= condition.sources
         self.picked_control |= condition.picked
 
     def go(self, label: str) -> None:
-        frame = self.frames[-1]
-        frame.pc = frame.function.labels[label]
+        call = self.calls[-1]
+        call.pc = call.function.labels[label]
 
     def leave(self, result: Word) -> None:
-        if len(self.frames) == 1:
-            raise self.end(COMPLETE)
-        frame = self.frames.pop()
-        if frame.result is not None:
-            self.set(frame.result, result)
+        """Returns from a function."""
+        if len(self.calls) == 1:
+            raise self.end_thread(result)
+        call = self.calls.pop()
+        self.rounds = {place: index for place, index in self.rounds.items() if place[0] <= len(self.calls)}
+        self.set(call.result, result)
+
+    def end_thread(self, result: Word) -> End:
+        if self.spawned:
+            self.fence("mfence")
+            self.write(number(end_address(self.run.thread)), 8, result, Order.SEQ_CST, frozenset())
+        return self.end(COMPLETE)
 
 
-def _constant(initial: Const | Address, places: Layout) -> int:
-    return initial.value if isinstance(initial, Const) else places.resolve(initial)
+Step = Callable[[Machine, Any], None]
 
 
 # --- expressions
 
 
-def _apply(op: str, width: int, *operands: Word) -> Word:
-    values = [operand.value for operand in operands]
-    result = evaluate_unary(op, width, *values) if len(values) == 1 else evaluate_binary(op, width, *values)
-    return Word(
-        result,
-        limited(computed(op, width, *(operand.shape for operand in operands)), result),
-        frozenset[int]().union(*(operand.sources for operand in operands)),
-        frozenset[int]().union(*(operand.picked for operand in operands)),
-    )
+def _binary(machine: Machine, expression: Binary) -> Word:
+    return apply(expression.op, expression.width, machine.value(expression.left), machine.value(expression.right))
 
 
-def _binary(machine: _Machine, expression: Binary) -> Word:
-    return _apply(expression.op, expression.width, machine.value(expression.left), machine.value(expression.right))
+def _unary(machine: Machine, expression: Unary) -> Word:
+    return apply(expression.op, expression.width, machine.value(expression.operand))
 
 
-def _unary(machine: _Machine, expression: Unary) -> Word:
-    return _apply(expression.op, expression.width, machine.value(expression.operand))
-
-
-def _select(machine: _Machine, expression: Select) -> Word:
+def _select(machine: Machine, expression: Select) -> Word:
     condition = machine.value(expression.condition)
     chosen = machine.value(expression.then if condition.value else expression.other)
+    if not (condition.sources or condition.picked):
+        return chosen
     return replace(chosen, picked=chosen.picked | condition.sources | condition.picked)
 
 
-_EVALUATE: dict[type, Callable[[_Machine, Any], Word]] = {
+_EVALUATE: dict[type, Callable[[Machine, Any], Word]] = {
     Const: lambda machine, expression: number(expression.value),
-    Reg: lambda machine, expression: machine.frames[-1].registers.get(expression.name, ZERO),
+    Reg: lambda machine, expression: machine.calls[-1].registers.get(expression.name, ZERO),
     Address: lambda machine, expression: number(machine.places.resolve(expression)),
     Unary: _unary,
     Binary: _binary,
     Select: _select,
-}
-
-
-# --- instructions
-
-
-def _assign(machine: _Machine, instruction: Assign) -> None:
-    machine.set(instruction.dst, machine.value(instruction.value))
-
-
-def _load(machine: _Machine, instruction: Load) -> None:
-    tags = frozenset(("X",)) if instruction.exclusive else frozenset[str]()
-    address = machine.value(instruction.address)
-    index, word = machine.read(address, instruction.size, instruction.order, tags)
-    if instruction.exclusive:
-        machine.linked = index
-    if instruction.signed:
-        word = _apply("sext", 8 * instruction.size, word)
-    machine.set(instruction.dst, word)
-
-
-def _store(machine: _Machine, instruction: Store) -> None:
-    address = machine.value(instruction.address)
-    value = machine.cut(instruction.value, instruction.size)
-    machine.write(address, instruction.size, value, instruction.order, frozenset())
-
-
-def _store_conditional(machine: _Machine, instruction: StoreConditional) -> None:
-    linked, machine.linked = machine.linked, None
-    if not machine.next_is("W"):
-        machine.set(instruction.status, number(1))
-        return
-    address = machine.value(instruction.address)
-    if linked is None or machine.run.done[linked].event.address != address.value:
-        raise Mismatch(
-            f"{machine.name}: a store-conditional{machine.where()} succeeds, but the closest load-linked before it is "
-            "paired already, or read another address, or does not exist"
-        )
-    value = machine.cut(instruction.value, instruction.size)
-    tags = frozenset(("X", "RMW"))
-    index = machine.write(address, instruction.size, value, instruction.order, tags)
-    machine.retag(linked, "RMW")
-    machine.run.updates.append((linked, index, "lxsx"))
-    machine.set(instruction.status, number(0, index))
-
-
-def _rmw(machine: _Machine, instruction: Rmw) -> None:
-    tags = frozenset(("AMO", "RMW", "NORET") if instruction.dst is None else ("AMO", "RMW"))
-    size, order = instruction.size, instruction.order
-    address, operand = machine.value(instruction.address), machine.cut(instruction.operand, size)
-    index, old = machine.read(address, size, order, tags)
-    written = machine.write(address, size, _updated(instruction.op, 8 * size, old, operand), order, tags)
-    machine.run.updates.append((index, written, "amo"))
-    if instruction.dst is not None:
-        machine.set(instruction.dst, old)
-
-
-def _updated(op: str, width: int, old: Word, operand: Word) -> Word:
-    """What a read-modify-write stores."""
-    if op == "xchg":
-        return operand
-    result = RMW_OPERATORS[op](width, old.value, operand.value)
-    return Word(
-        result,
-        limited(computed(op, width, old.shape, operand.shape), result),
-        old.sources | operand.sources,
-        operand.picked,
-    )
-
-
-def _compare_exchange(machine: _Machine, instruction: CompareExchange) -> None:
-    size = instruction.size
-    address = machine.value(instruction.address)
-    expected, desired = machine.cut(instruction.expected, size), machine.cut(instruction.desired, size)
-    succeeds = _succeeds(machine)
-    tags = frozenset(("AMO", "RMW") if succeeds else ("AMO",))
-    order = instruction.order if succeeds else instruction.failure_order
-    index, old = machine.read(address, size, order, tags)
-    if succeeds != (old.value == expected.value) and (succeeds or not instruction.weak):
-        outcome = "succeeds" if succeeds else "fails"
-        raise Mismatch(
-            f"{machine.name}: a compare-exchange{machine.where()} {outcome}, but it read {old.value} and expected "
-            f"{expected.value}"
-        )
-    compared = old.sources | expected.sources
-    if succeeds:
-        stored = replace(desired, picked=desired.picked | expected.picked | compared)
-        written = machine.write(address, size, stored, order, tags)
-        machine.run.updates.append((index, written, "amo"))
-    machine.set(instruction.dst, old)
-    if instruction.success is not None:
-        machine.set(instruction.success, Word(int(succeeds), int(succeeds), compared, expected.picked))
-
-
-def _succeeds(machine: _Machine) -> bool:
-    """Whether the read that comes next is followed by a write of the same instruction."""
-    following = machine.taken + 1
-    if following >= len(machine.trace):
-        return False
-    item = machine.trace[following]
-    return item.kind == "W" and item.instruction == machine.instruction
-
-
-def _fence(machine: _Machine, instruction: Fence) -> None:
-    machine.take("F", f"the fence {instruction.kind}")
-    name = FENCES[instruction.kind].name
-    event = Event("F", machine.run.thread, len(machine.run.done), fence=name, span=machine.span)
-    machine.emit(event, {})
-
-
-def _branch(machine: _Machine, instruction: Branch) -> None:
-    condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
-    if condition.value:
-        machine.go(instruction.target)
-
-
-def _assume(machine: _Machine, instruction: Assume) -> None:
-    condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
-    if not condition.value:
-        raise machine.end(BLOCKED)
-
-
-def _await(machine: _Machine, instruction: Await) -> None:
-    """A thread whose condition fails reads again; that its trace ends there means that it waits for ever."""
-    condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
-    if condition.value:
-        return
-    if machine.peek() is None:
-        raise machine.end(BLOCKED)
-    machine.go(instruction.target)
-
-
-def _assert(machine: _Machine, instruction: Assert) -> None:
-    condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
-    if not condition.value:
-        machine.run.failure, machine.run.failure_span = instruction.message, machine.span
-        raise machine.end(FAILED)
-
-
-def _choose(machine: _Machine, instruction: Choose) -> None:
-    chosen = machine.take("C", f"a choice from {instruction.low} to {instruction.high}").value
-    if not 0 <= chosen <= mask(64) or (chosen - instruction.low) & mask(64) > instruction.high - instruction.low:
-        raise Mismatch(f"{machine.name} chooses {chosen}{machine.where()}, which is out of range")
-    machine.set(instruction.dst, number(chosen))
-
-
-def _call(machine: _Machine, instruction: Call) -> None:
-    target = machine.value(instruction.function).value
-    place = machine.places.locate(target)
-    function = machine.program.function_by_name.get(place.symbol) if place is not None else None
-    if isinstance(instruction.function, Address):
-        function = machine.program.function_by_name.get(instruction.function.symbol, function)
-    if function is None or len(machine.frames) >= MAX_CALLS:
-        raise UnsupportedError("the replay cannot follow this call", machine.span)
-    arguments = [machine.value(argument) for argument in instruction.arguments]
-    registers = dict(zip(function.parameters, arguments, strict=False))
-    machine.frames.append(_Frame(function, registers, instruction.dst))
-
-
-def _return(machine: _Machine, instruction: Return) -> None:
-    machine.leave(ZERO if instruction.value is None else machine.value(instruction.value))
-
-
-def _exit(machine: _Machine, instruction: Exit) -> None:
-    if instruction.everything:
-        raise UnsupportedError("the replay does not handle an exit of the whole program", machine.span)
-    raise machine.end(COMPLETE)
-
-
-_STEPS: dict[type, Callable[[_Machine, Any], None]] = {
-    Assign: _assign,
-    Load: _load,
-    Store: _store,
-    StoreConditional: _store_conditional,
-    Rmw: _rmw,
-    CompareExchange: _compare_exchange,
-    Fence: _fence,
-    Jump: lambda machine, instruction: machine.go(instruction.target),
-    Branch: _branch,
-    Assume: _assume,
-    Await: _await,
-    Assert: _assert,
-    Choose: _choose,
-    Call: _call,
-    Return: _return,
-    Exit: _exit,
 }

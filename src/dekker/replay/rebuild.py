@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, takewhile
 
 from dekker.execution import (
     FROM_INITIAL,
@@ -22,66 +22,79 @@ from dekker.execution import (
 )
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import Values
-from dekker.ir.layout import Layout, layout
-from dekker.ir.memory import InitialMemory
+from dekker.ir.layout import header_address, layout, thread_at
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue, Observable, RegisterValue, observables
-from dekker.replay.machine import Mismatch, ThreadRun, run_thread
+from dekker.replay.failures import failures
+from dekker.replay.machine import Done, Failure, Mismatch, ThreadRun
 from dekker.replay.thin_air import Place, Shape, unjustified
+from dekker.replay.threads import Runs, run_threads
+from dekker.replay.world import World
 from dekker.result import Violation
 
 __all__ = ["Mismatch", "Replayed", "replay"]
 
 Location = tuple[int, int]
 
+NO_EVENTS = "CP"
+HEADER_DISTANCE = -header_address(0)
+
 
 @dataclass(frozen=True)
 class Replayed:
     """An execution of a program. `instructions` says for each event which instruction did it (-1 for initial writes).
-    `values` are the final values of everything that the property mentions."""
+    `values` are the final values of everything that the property mentions; `failures` is all that goes wrong."""
 
     execution: Execution
     instructions: tuple[int, ...]
     runs: tuple[ThreadRun, ...]
     values: Values
-    violations: tuple[Violation, ...]
+    failures: tuple[Failure, ...]
+    world: World
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """In the words of engines."""
+        return tuple(Violation(item.kind, item.message, item.span) for item in self.failures)
 
     def ended(self, how: str) -> list[int]:
         """The threads that ended that way."""
         return [run.thread for run in self.runs if run.end == how]
 
+    def number_of(self, event: Event) -> int:
+        """Its position among all events."""
+        before = (len(run.done) for run in self.runs[: event.thread])
+        return len(self.execution.events) - sum(len(run.done) for run in self.runs) + sum(before) + event.index
+
+    def done(self, event: Event) -> Done:
+        return self.runs[event.thread].done[event.index]
+
 
 def replay(program: Program, trace: Trace) -> Replayed:
     """`Mismatch` if the trace is no execution of the program, whatever the memory model."""
     places = layout(program)
-    runs = tuple(run_thread(program, places, thread, part) for thread, part in enumerate(_by_thread(program, trace)))
-    execution = _Builder(program, places, trace, runs).execution()
+    ran = run_threads(program, places, trace)
+    execution = _Builder(ran, trace).execution()
     initial = sum(event.initial for event in execution.events)
     return Replayed(
         execution,
-        (*[-1] * initial, *(done.instruction for run in runs for done in run.done)),
-        runs,
-        _final_values(program, places, runs, execution),
-        tuple(_violations(places, runs, execution)),
+        (*[-1] * initial, *(done.instruction for run in ran.threads for done in run.done)),
+        ran.threads,
+        _final_values(program, ran, execution),
+        tuple(failures(ran.world, ran.threads, execution)),
+        ran.world,
     )
 
 
-def _by_thread(program: Program, trace: Trace) -> list[Trace]:
-    threads = [item.thread for item in trace]
-    if threads != sorted(threads) or not all(0 <= thread < len(program.threads) for thread in threads):
-        raise Mismatch("the threads of the trace are not those of the program, one after the other")
-    return [tuple(item for item in trace if item.thread == thread) for thread in range(len(program.threads))]
-
-
 class _Builder:
-    def __init__(self, program: Program, places: Layout, trace: Trace, runs: tuple[ThreadRun, ...]) -> None:
-        self.places = places
-        self.memory = InitialMemory(program, places)
-        self.runs = runs
-        self.thread_events = [done.event for run in runs for done in run.done]
+    def __init__(self, ran: Runs, trace: Trace) -> None:
+        self.world = ran.world
+        self.places = ran.world.places
+        self.runs = ran.threads
+        self.thread_events = [done.event for run in ran.threads for done in run.done]
         self.locations = sorted({_location(event) for event in self.thread_events if event.accesses_memory})
-        self.links = [item.link for item in trace if item.kind != "C"]
-        positions = [position for position, item in enumerate(trace) if item.kind != "C"]
+        self.links = [item.link for item in trace if item.kind not in NO_EVENTS]
+        positions = [position for position, item in enumerate(trace) if item.kind not in NO_EVENTS]
         self.event_at = {position: event for event, position in enumerate(positions, len(self.locations))}
         self.events = (*self._initial_writes(), *self.thread_events)
         self.relations = {name: empty_relation(len(self.events)) for name in PRIMITIVE_RELATIONS}
@@ -92,6 +105,7 @@ class _Builder:
         for number, link in enumerate(self.links, len(self.locations)):
             if self.events[number].kind == "R":
                 self._read_from(number, link)
+        self._demand_releases()
         self._refuse_thin_air()
         for location in self.locations:
             self._order_writes(location)
@@ -99,7 +113,7 @@ class _Builder:
 
     def _initial_writes(self) -> Iterator[Event]:
         for index, (address, size) in enumerate(self.locations):
-            yield Event("W", INITIAL_THREAD, index, address, size, self.memory.read(address, size))
+            yield Event("W", INITIAL_THREAD, index, address, size, self.world.read(address, size))
 
     def _refuse_overlaps(self) -> None:
         for (address, size), (following, _) in pairwise(self.locations):
@@ -112,9 +126,9 @@ class _Builder:
     def _relate_threads(self) -> None:
         first = len(self.locations)
         for run in self.runs:
+            end = first + len(run.done)
             for later, done in enumerate(run.done):
-                for earlier in range(later):
-                    self._add("po", first + earlier, first + later)
+                self.relations["po"][first + later] = (1 << end) - (2 << first + later)
                 for name, sources in done.dependencies.items():
                     for source in sources:
                         from_write = run.done[source].event.kind == "W"
@@ -134,7 +148,27 @@ class _Builder:
             raise Mismatch(f"{self._show(event)} takes its value from {self._show(write)}, which is elsewhere")
         if write.value != event.value:
             raise Mismatch(f"{self._show(event)} takes its value from {self._show(write)}, which wrote another one")
+        if write.initial and self._is_synchronisation(event):
+            raise Mismatch(f"{self._show(event)} should see that a thread began or ended, but sees the initial state")
         self._add("rf", source, read)
+
+    def _is_synchronisation(self, event: Event) -> bool:
+        thread = thread_at(event.address)
+        return thread is not None and thread < len(self.runs)
+
+    def _demand_releases(self) -> None:
+        """Freeing an object writes to all of its parts that are accessed."""
+        for run in self.runs:
+            for index, done in enumerate(run.done):
+                start = done.event.address + HEADER_DISTANCE
+                freed = self.world.allocations.get(start) if done.release else None
+                if freed is None:
+                    continue
+                releases = takewhile(lambda item: item.release, run.done[index:])
+                parts = {_location(item.event) for item in releases}
+                for address, size in self.locations:
+                    if freed.contains(address, size) and (address, size) not in parts:
+                        raise Mismatch(f"the free of {self.places.show(start)} leaves out {size} bytes at {address:#x}")
 
     def _refuse_thin_air(self) -> None:
         done = {(run.thread, index): item for run in self.runs for index, item in enumerate(run.done)}
@@ -170,19 +204,19 @@ def _location(event: Event) -> Location:
     return event.address, event.size
 
 
-def _final_values(program: Program, places: Layout, runs: tuple[ThreadRun, ...], execution: Execution) -> Values:
+def _final_values(program: Program, ran: Runs, execution: Execution) -> Values:
+    runs, world, places = ran.threads, ran.world, ran.world.places
     prop = program.property
     wanted: dict[Observable, None] = dict.fromkeys(prop.observed)
     for formula in (prop.condition.formula if prop.condition else None, prop.filter):
         wanted.update(dict.fromkeys(observables(formula) if formula is not None else ()))
-    memory = InitialMemory(program, places)
     written: dict[int, int] = {}
     for number, event in enumerate(execution.events):
         if event.kind == "W" and not execution.relations["co"][number]:
             written.update({event.address + i: event.value >> 8 * i & 0xFF for i in range(event.size)})
 
     def byte(address: int) -> int:
-        return written[address] if address in written else memory.read(address, 1)
+        return written[address] if address in written else world.read(address, 1)
 
     def final(item: Observable) -> int:
         if isinstance(item, RegisterValue):
@@ -192,13 +226,3 @@ def _final_values(program: Program, places: Layout, runs: tuple[ThreadRun, ...],
         return sum(byte(start + i) << 8 * i for i in range(item.size))
 
     return {item: final(item) for item in wanted}
-
-
-def _violations(places: Layout, runs: tuple[ThreadRun, ...], execution: Execution) -> Iterator[Violation]:
-    for run in runs:
-        if run.end == "failed":
-            yield Violation("assertion", run.failure, run.failure_span)
-    for event in execution.events:
-        if event.accesses_memory and not event.initial and not places.contains(event.address, event.size):
-            message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
-            yield Violation("memory", message, event.span)

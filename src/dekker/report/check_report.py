@@ -3,69 +3,181 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dekker.result import Result, Verdict, Violation
-from dekker.source import Diagnostic
+from dekker.report.counterexample import OutOfOrder, counterexample_text, finding_text
+from dekker.report.execution_text import WIDTH, execution_text, heading
+from dekker.report.run_rows import user_frames
+from dekker.result import Result, Verdict
+from dekker.source import Diagnostic, Source, Span, whole_call
 from dekker.task import Limits
+from dekker.witness import Finding, Frames, Witness, to_plain
 
 STATISTICS = ("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "commits", "checks")
 
 
 @dataclass(frozen=True)
+class CheckViolation:
+    """What went wrong, where the program says so, and the run that shows it as far as the engine gives one; `order`
+    says whether that is an interleaving."""
+
+    finding: Finding
+    span: Span | None = None
+    witness: Witness | None = None
+    order: OutOfOrder | None = None
+
+
+@dataclass(frozen=True)
 class CheckReport:
-    """What was checked, and what was found."""
+    """What was checked, and what was found. `error` says why there is no answer, if there is none."""
 
     paths: tuple[str, ...]
     model: str
     engine: str
     limits: Limits
     verdict: Verdict
-    violations: tuple[Violation, ...]
+    violations: tuple[CheckViolation, ...]
     result: Result
     time_s: float
+    error: str | None = None
 
 
-def check_text(report: CheckReport) -> str:
-    """The verdict with what it covers, then each violation with its source line."""
+# --- for a person
+
+
+def check_text(report: CheckReport, width: int = WIDTH) -> str:
+    """The verdict with what it covers, each violation with its source line, and the run that shows the first."""
     lines = [f"{report.verdict.value} under {report.model}: {_coverage(report)} ({report.engine})"]
+    lines += (f"{'':2}{line}" for line in _cuts(report))
     for violation in report.violations:
-        lines += ["", Diagnostic(f"{violation.kind}: {violation.message}", violation.span).render("violation")]
+        lines += ["", *_violation_lines(violation)]
+    shown = next((item for item in report.violations if item.witness is not None), None)
+    if shown is not None and shown.witness is not None:
+        head = "The run that shows it:\n\n" if shown.witness.program.sources else ""
+        lines += ["", head + _run_itself(shown.witness, shown.order, width)]
     return "\n".join(lines)
+
+
+def run_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH) -> str:
+    """A witness alone: what it shows, and the run."""
+    if not witness.program.sources or witness.violation is None:
+        return f"{heading(witness)}\n\n{execution_text(witness, width)}"
+    about = "\n".join(finding_text(witness.violation, witness))
+    return f"{heading(witness)}\n{about}\n\n{_run_itself(witness, order, width)}\n"
+
+
+def _run_itself(witness: Witness, order: OutOfOrder | None, width: int) -> str:
+    """By lines of the source for a program that was compiled, else event by event."""
+    if not witness.program.sources or witness.violation is None:
+        return f"{heading(witness)}\n\n{execution_text(witness, width)}"
+    return counterexample_text(witness, order, width)
+
+
+def _violation_lines(violation: CheckViolation) -> list[str]:
+    finding = violation.finding
+    head = Diagnostic(f"{finding.kind}: {finding.message}", _span(violation)).render("violation")
+    return [head, *finding_text(finding, violation.witness)]
+
+
+def _span(violation: CheckViolation) -> Span | None:
+    """The place in the user's file, which for what happens inside of a library is that of the call."""
+    stack = user_frames(violation.finding.stack)
+    place, witness = (stack[-1] if stack else None), violation.witness
+    own = violation.span
+    if place is None or (own is not None and (own.source.name, own.line) == (place.file, place.line)):
+        return own
+    sources = witness.program.sources if witness is not None else ()
+    source = next((Source(item.file, item.text) for item in sources if item.file == place.file), None)
+    if source is None or not 0 < place.line <= len(source.line_starts):
+        return own
+    start = source.line_starts[place.line - 1] + max(0, place.column - 1)
+    return whole_call(Span(source, start, start + 1))
 
 
 def _coverage(report: CheckReport) -> str:
     result = report.result
-    runs = f"{result.complete_executions} complete executions"
+    runs = _count(result.complete_executions, "complete execution")
     if result.blocked:
         runs += f", {result.blocked} blocked"
+    if result.stopped_by == "violation":
+        return f"stopped at the first violation, after {runs}; --keep-going explores all"
     if result.stopped_by is not None:
         return f"{runs}; stopped by {result.stopped_by}, the rest was not explored"
-    if report.verdict is Verdict.SAFE_WITHIN_BOUND:
-        return f"{runs}; {result.cut} more were cut where a loop went round too often (--unroll {report.limits.unroll})"
     return runs
 
 
+def _cuts(report: CheckReport) -> Iterator[str]:
+    result, bound = report.result, report.limits.unroll
+    if not result.cut:
+        return
+    runs = f"{_count(result.cut, 'more execution')} {'was' if result.cut == 1 else 'were'} cut"
+    if not result.cut_at:
+        yield f"{runs} where a loop went round more than {bound} times (--unroll {bound})"
+    for span in result.cut_at:
+        yield f"{runs} where the loop at {span} went round more than {bound} times (--unroll {bound})"
+        runs = "or"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# --- for a program
+
+
 def check_json(report: CheckReport) -> str:
+    return json.dumps(check_record(report), ensure_ascii=False)
+
+
+def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, object]:
+    """`witness`: with the run that shows the first violation."""
     result = report.result
-    violations = [_violation(violation) for violation in report.violations]
-    return json.dumps(
-        {
-            "verdict": report.verdict.value,
-            "files": list(report.paths),
-            "model": report.model,
-            "engine": report.engine,
-            "complete": result.stopped_by is None and not result.cut,
-            "bounds": {"unroll": report.limits.unroll, "stopped_by": result.stopped_by},
-            "stats": {name: result.statistics[name] for name in STATISTICS if name in result.statistics},
-            "violation": violations[0] if violations else None,
-            "violations": violations,
-            "time_s": round(report.time_s, 6),
-        }
-    )
+    stats: dict[str, object] = {name: result.statistics[name] for name in STATISTICS if name in result.statistics}
+    return {
+        "verdict": report.verdict.value,
+        "model": report.model,
+        "engine": report.engine,
+        "complete": result.stopped_by is None and not result.cut,
+        "bounds": {
+            "unroll": report.limits.unroll,
+            "cut": [_place(span) for span in result.cut_at],
+            "stopped_by": result.stopped_by,
+        },
+        "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
+        "violation": _violation(report.violations, witness) if report.violations else None,
+    }
 
 
-def _violation(violation: Violation) -> dict[str, object]:
-    span = violation.span
-    place = {"file": span.source.name, "line": span.line, "column": span.column} if span is not None else {}
-    return {"kind": violation.kind, "message": violation.message, **place}
+def _violation(violations: tuple[CheckViolation, ...], with_witness: bool) -> dict[str, object]:
+    """The first, perhaps with its witness, and the others without."""
+    first, *others = violations
+    witness = None if first.witness is None or not with_witness else to_plain(first.witness)
+    found = {**_described(first), "witness": witness}
+    return found | ({"others": [_described(item) for item in others]} if others else {})
+
+
+def _described(violation: CheckViolation) -> dict[str, object]:
+    finding, span, witness = violation.finding, _span(violation), violation.witness
+    thread = finding.thread if finding.thread >= 0 else None
+    return {
+        "kind": finding.kind,
+        "message": finding.message,
+        **(_place(span) if span is not None else {"file": None, "line": None, "column": None}),
+        "thread": thread,
+        "function": witness.threads[thread].function if witness is not None and thread is not None else None,
+        "stack": _frames(finding.stack),
+        "notes": [{"message": n.message, "thread": n.thread, "stack": _frames(n.stack)} for n in finding.notes],
+    }
+
+
+def _frames(frames: Frames) -> list[dict[str, object]]:
+    """The innermost call first."""
+    return [
+        {"function": frame.function, "file": frame.file, "line": frame.line, "column": frame.column}
+        for frame in reversed(frames)
+    ]
+
+
+def _place(span: Span) -> dict[str, object]:
+    return {"file": span.source.name, "line": span.line, "column": span.column}

@@ -33,8 +33,12 @@ def claim_text(witness: Witness) -> str:
     if witness.claim in (SATISFIES, VIOLATES):
         formula = _clean(witness.condition.partition(" ")[2]) or "(true)"
         return f"{witness.claim} {formula}"
-    kind = "an assertion fails" if witness.claim == "assertion" else "an access lies outside of all objects"
-    return f"{kind}: {_clean(witness.violation)}"
+    found = witness.violation
+    if found is None:
+        return witness.claim
+    place = found.place
+    where = f"{place.file}:{place.line}:{place.column}: " if place is not None and place.line else ""
+    return _clean(f"{found.kind}: {where}{found.message}")
 
 
 def event_text(event: WitnessEvent) -> str:
@@ -63,7 +67,7 @@ def _column(witness: Witness, thread: int) -> list[str]:
     events = [event for event in witness.events if event.thread == thread]
     heads = [f"{event.name}: {event_text(event)}" for event in events]
     size = max(map(len, heads), default=0)
-    name = witness.threads[thread]
+    name = witness.threads[thread].name
     lines = [_clean(f"thread {name}" if name.isdigit() else name)]
     for head, event in zip(heads, events, strict=True):
         where = f"{event.line:>3}| {_cut(event.text)}" if event.line else ""

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from dekker.errors import DekkerError, InputError, UnsupportedError
-from dekker.frontends import EXTENSIONS, default_model, parse_program
+from dekker.frontends import EXTENSIONS, default_model, parse_files, read_text
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
@@ -22,7 +22,6 @@ from dekker.result import Result
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
 from dekker.run.witnesses import asked_executions, deciding_witness, explanation
-from dekker.source import Source
 from dekker.task import Limits, Task
 
 LARGEST_CHUNK = 16
@@ -93,17 +92,6 @@ def _relative(entry: str, base: Path) -> str:
     return f"@{base / entry[1:]}" if entry.startswith("@") else str(base / entry)
 
 
-def read_text(path: str) -> str:
-    try:
-        return Path(path).read_bytes().decode("utf-8", errors="replace")
-    except FileNotFoundError:
-        raise InputError(f"there is no file '{path}'") from None
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
-    except ValueError as error:
-        raise InputError(f"cannot read {path!r}: {error}") from None
-
-
 def run_test(test: Test, options: BatchOptions) -> Record:
     return run_file(test.path, options) if test.error is None else record_error(test.path, test.error)
 
@@ -113,7 +101,7 @@ def run_file(file: str, options: BatchOptions) -> Record:
     started = time.perf_counter()
     model_name = options.model or ""
     try:
-        program = parse_program(Source(file, read_text(file)))
+        program = parse_files((file,))
         validate(program)
         model_name = options.model or default_model(program)
         model = load_model(model_name)

@@ -11,25 +11,20 @@ from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.axiomatic.rejected import rejected
 from dekker.errors import DekkerError, InputError
 from dekker.execution import Trace
-from dekker.frontends import EXTENSIONS, parse_program
 from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.notation import formula_text
 from dekker.ir.program import Program
 from dekker.ir.property import Formula, Not, Quantifier, Truth
-from dekker.ir.text import parse_program as parse_representation
-from dekker.ir.validate import validate
 from dekker.models import FOLDER, load_model, model_names
-from dekker.replay import Mismatch, Origin, check_witness, judge, make_witness, replay
+from dekker.replay import Mismatch, Origin, Wanted, check_witness, judge, make_witness, replay
 from dekker.report.explanation import Explanation
 from dekker.result import Result
-from dekker.run.prepare import compile_for
+from dekker.run.program_texts import program_text, read_program_text
 from dekker.source import Source
 from dekker.task import Task
-from dekker.witness import ModelText, ProgramText, Witness
+from dekker.witness import ModelText, Witness
 
-REPRESENTATION = "ir"
-DEFAULT_FRONT_END = "litmus"
 DEFAULT_EXPLAIN_S = 30.0
 
 
@@ -40,7 +35,7 @@ def deciding_witness(task: Task, engine: str, result: Result) -> Witness | None:
     """An execution that shows why the verdict is what it is: a runtime violation; else one that satisfies the formula
     of `exists` and `~exists`, or violates that of `forall`; else one that raises a flag; else, for `forall`, any."""
     found = next(_deciding_traces(task, result), None)
-    return None if found is None else _checked_witness(task, engine, found)
+    return None if found is None else checked_witness(task, engine, found)
 
 
 def _deciding_traces(task: Task, result: Result) -> Iterator[Trace]:
@@ -80,10 +75,10 @@ def asked_executions(program: Program, result: Result) -> int:
     return result.violating if violating else result.satisfying
 
 
-def _checked_witness(task: Task, engine: str, trace: Trace) -> Witness:
+def checked_witness(task: Task, engine: str, trace: Trace, wanted: Wanted | None = None) -> Witness:
     """An engine that delivers what does not replay is wrong, and nobody should see its witness."""
     try:
-        witness = _witness(task, engine, trace)
+        witness = _witness(task, engine, trace, wanted)
         problems = check_witness(witness, task.program, task.model)
     except Mismatch as mismatch:
         problems = [str(mismatch)]
@@ -95,21 +90,9 @@ def _checked_witness(task: Task, engine: str, trace: Trace) -> Witness:
     return witness
 
 
-def _witness(task: Task, engine: str, trace: Trace) -> Witness:
-    origin = Origin(program_text(task.program), engine)
-    return make_witness(origin, task.program, task.model, trace, replay(task.program, trace))
-
-
-def program_text(program: Program) -> ProgramText:
-    source = program.source
-    if source is None:
-        raise InputError(f"there is no source text of '{program.name}' to put into a witness")
-    return ProgramText(front_end_of(source.name), source.name, source.text)
-
-
-def front_end_of(file: str) -> str:
-    known = (extension for extension in (*EXTENSIONS, f".{REPRESENTATION}") if file.endswith(extension))
-    return next(known, f".{DEFAULT_FRONT_END}").removeprefix(".")
+def _witness(task: Task, engine: str, trace: Trace, wanted: Wanted | None = None) -> Witness:
+    origin = Origin(program_text(task.program, task.model), engine)
+    return make_witness(origin, task.program, task.model, trace, replay(task.program, trace), wanted)
 
 
 # --- forbidden outcomes
@@ -150,17 +133,7 @@ def reasons_against(model: Model, program: Program, witness: Witness) -> tuple[R
 
 def witnessed_program(witness: Witness) -> Program:
     """The program of a witness, read again and compiled for its model."""
-    text = witness.program
-    source = Source(text.file, text.text)
-    if text.front_end != front_end_of(text.file):
-        known = ", ".join((*(extension.removeprefix(".") for extension in EXTENSIONS), REPRESENTATION))
-        raise InputError(
-            f"the witness says that {text.file!r} is for the front end {text.front_end!r}, which does not fit",
-            hint=f"front ends are {known}; the file's extension says which",
-        )
-    program = parse_representation(source) if text.front_end == REPRESENTATION else parse_program(source)
-    validate(program)
-    return compile_for(program, witnessed_model(witness))
+    return read_program_text(witness.program, witnessed_model(witness))
 
 
 def witnessed_model(witness: Witness) -> Model:

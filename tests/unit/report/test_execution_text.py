@@ -12,7 +12,7 @@ from tests.unit.test_witness import SB, WITNESS, example, witness_of
 from dekker.cat.reasons import Link, Reason
 from dekker.report.execution_text import event_text, execution_text, heading
 from dekker.report.explanation import label, reasons_text
-from dekker.witness import Witness
+from dekker.witness import Finding, Witness, WitnessFrame
 
 POWER = witness_of(example("message-power"), "power")
 
@@ -49,7 +49,8 @@ def test_only_the_nearest_write_after_a_read() -> None:
 @given(st.text(min_size=1, max_size=20))
 def test_strange_texts(text: str) -> None:
     events = tuple(replace(event, text=text, location=text, shown=text) for event in WITNESS.events)
-    shown = execution_text(replace(WITNESS, events=events, threads=(text, text), final=((text, text),)))
+    threads = tuple(replace(thread, name=text) for thread in WITNESS.threads)
+    shown = execution_text(replace(WITNESS, events=events, threads=threads, final=((text, text),)))
     lines = execution_text(WITNESS).splitlines()
     assert len([c for c in shown if not c.isprintable() and c != "\n"]) == 0
     assert len(shown.splitlines()) in (len(lines), len(lines) + 4)
@@ -57,8 +58,9 @@ def test_strange_texts(text: str) -> None:
 
 def test_headings() -> None:
     assert heading(WITNESS) == r"Execution of dekker-x86 under tso: satisfies (0:EAX=0 /\ 1:EAX=0)"
-    failed = replace(WITNESS, claim="assertion", violation="p.c:3:1: x")
-    assert heading(failed) == "Execution of dekker-x86 under tso: an assertion fails: p.c:3:1: x"
+    finding = Finding("assertion", "x", 0, (WitnessFrame("main", "p.c", 3, 1),))
+    failed = replace(WITNESS, claim="assertion", violation=finding)
+    assert heading(failed) == "Execution of dekker-x86 under tso: assertion: p.c:3:1: x"
     assert SB.name == WITNESS.name
 
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,9 @@ struct Limits {
   std::uint64_t max_traces = 0;  // 0: no limit
   double timeout_s = 0;          // 0: no limit
   std::uint64_t memory_bytes = 0;  // of the whole process; 0: no limit
-  bool wants_examples = false;     // a trace for every state and violation
+  bool wants_examples = false;     // a trace for every state, violation and flag
+  bool stops_at_violation = false;  // or deadlock, or flag of the model
+  bool finds_leaks = false;         // memory that is lost at the end is a violation
 };
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };
@@ -63,10 +66,10 @@ struct TraceEvent {
   std::int32_t link;
 };
 
-// Threads one after the other, each in program order.
+// Threads one after the other, each in program order, as far as it got.
 using Trace = std::vector<TraceEvent>;
 
-enum class ViolationKind : std::uint8_t { assertion, memory, use_after_free, double_free, call, join, release, allocation };
+enum class ViolationKind : std::uint8_t { assertion, memory, use_after_free, double_free, call, join, release, allocation, leak, unsupported };
 
 struct Violation {
   ViolationKind kind;
@@ -76,7 +79,7 @@ struct Violation {
   auto operator<=>(const Violation&) const = default;
 };
 
-enum class Stop : std::uint8_t { not_stopped, time, memory, traces, events, interrupt };
+enum class Stop : std::uint8_t { not_stopped, time, memory, traces, events, interrupt, violation };
 
 struct Statistics {
   std::uint64_t complete = 0;
@@ -101,6 +104,10 @@ struct Outcome {
   std::map<std::vector<Value>, StateCount> states;
   std::map<std::string, std::uint64_t> flags;
   std::vector<std::pair<Violation, Trace>> violations;
+  std::map<std::string, Trace> flag_examples;
+  Trace deadlock_example;
+  std::set<Place> cut_at;     // where runs were cut
+  std::uint64_t n_alone = 0;  // memory accesses and fences of the first thread that are no events
   Stop stop = Stop::not_stopped;
   Place stuck_at;  // the first event that had no parameter
 };

@@ -8,13 +8,14 @@ from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
 from dekker.engines.rsmc.events import program_events, runtime_events
+from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
-from dekker.execution import DATA_RACE, FINAL_WRITES, Trace, TraceEvent
+from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
-from dekker.ir.instructions import Call, Free, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -27,6 +28,9 @@ from dekker.task import Task
 NAME = "rsmc"
 TRUE = Truth(True)
 ALL_BITS = mask(64)
+FIRST_PAGE = 4096
+HEAP_GIGABYTES = 4
+TOO_DEEP = "calls are nested too deeply"
 STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
@@ -133,7 +137,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         registers.append(encoder.registers)
     blocks = [encoder.function(function) for function in functions]
     initial_class = encoder.initial_class()
-    synchronisation = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
+    classes = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
     return NativeProgram(
         threads,
         encoder.expressions,
@@ -145,7 +149,8 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         blocks,
         encoder.arguments,
         [(places.starts[name], number) for name, number in encoder.blocks.items()],
-        synchronisation,
+        (*classes, int(joins_are_last(program, observed))),
+        program.property.leaks,
     )
 
 
@@ -155,8 +160,10 @@ def _watched_pieces(task: Task) -> frozenset[tuple[str, int]]:
 
 
 def _callable_functions(program: Program) -> list[Function]:
-    """All, if any is called; what runs threads alone is not repeated."""
-    calls = any(isinstance(i, Call | Spawn) for function in program.functions for i in function.body)
+    """All, if any is called, or if the program can end as a whole, as those of C do: its first steps are then taken
+    without events. What runs threads alone is not repeated."""
+    steps = [step for function in program.functions for step in function.body]
+    calls = any(isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything) for step in steps)
     return list(program.functions) if calls else []
 
 
@@ -189,6 +196,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         blocked=statistics["blocked"],
         deadlocks=statistics.get("deadlocks", 0),
         cut=statistics["cut"],
+        cut_at=_cut_spans(task.program, exploration),
         stopped_by=exploration.stopped_by or None,
         statistics=statistics,
     )
@@ -201,21 +209,36 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         shown = tuple(value & bits for value, bits in zip(state, shown_masks))  # noqa: B905 — what is shown comes first
         result.states[shown] = result.states.get(shown, 0) + count
         if task.examples:
-            result.examples.states.setdefault(shown, _trace(example))
+            result.examples.states.setdefault(shown, _trace(example, exploration.n_alone))
         if is_satisfying(state):
             result.satisfying += count
         else:
             result.violating += count
+    _require_support(task.program, exploration)
     for kind, place, address, example in exploration.violations:
         violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
         if task.examples:
-            result.examples.violations[violation] = _trace(example)
+            result.examples.violations[violation] = _trace(example, exploration.n_alone)
+    for flag, example in exploration.flag_examples.items():
+        result.examples.flags[flag] = _trace(example, exploration.n_alone)
+    if task.examples and result.deadlocks:
+        result.examples.deadlock = _trace(exploration.deadlock_example, exploration.n_alone)
     return result
 
 
-def _trace(events: RawTrace) -> Trace:
-    return tuple(TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, _, pc, kind, *rest in events)
+def _trace(events: RawTrace, alone: int) -> Trace:
+    found = [TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, _, pc, kind, *rest in events]
+    if not alone:
+        return tuple(found)
+    moved = (e._replace(link=e.link + 1) if e.kind == "R" and e.link != FROM_INITIAL else e for e in found)
+    return (TraceEvent(0, 0, "P", value=alone), *moved)
+
+
+def _cut_spans(program: Program, exploration: Exploration) -> tuple[Span, ...]:
+    """In the order of the source."""
+    spans = {_span(program, place) for place in exploration.cut_at}
+    return tuple(sorted((span for span in spans if span is not None), key=lambda span: (span.source.name, span.start)))
 
 
 def _violation(program: Program, kind: str, place: Place, address: int) -> Violation:
@@ -225,20 +248,36 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case "assertion":
             message = getattr(instruction, "message", "assertion")
         case "memory":
-            message = f"access to {getattr(instruction, 'size', 0)} bytes at {address:#x}, which lie in no object"
+            message = _outside(getattr(instruction, "size", 0), address)
         case "use after free":
             message = f"access to memory at {address:#x} that may have been freed"
         case "double free":
             message = "this memory may have been freed already"
         case "call":
-            message = f"call of {address:#x}, which is no function" if address else "calls are nested too deeply"
+            message = TOO_DEEP if address == ALL_BITS else f"call of {address:#x}, which is no function"
         case "join":
             message = f"join of {address}, which is no thread"
         case "release":
-            message = f"free of {address:#x}, which was not allocated"
+            message = f"free of {address:#x}, which is not the start of memory that was allocated"
+        case "leak":
+            message = f"the {address} bytes that are allocated here are lost: at the end nothing points to them"
         case _:
-            message = f"allocation of {address} bytes"
+            message = f"allocation of {address} bytes: a thread has {HEAP_GIGABYTES} GB"
     return Violation(kind, message, _span(program, place))
+
+
+def _require_support(program: Program, exploration: Exploration) -> None:
+    """An execution came to what cannot be followed."""
+    for kind, place, _, _ in exploration.violations:
+        if kind == "unsupported":
+            message = getattr(_function(program, place[1]).body[place[2]], "message", "this is not supported")
+            raise UnsupportedError(message, _span(program, place))
+
+
+def _outside(size: int, address: int) -> str:
+    if address < FIRST_PAGE:
+        return f"access to {size} bytes at {address:#x}: a null pointer, or one that was never set"
+    return f"access to {size} bytes at {address:#x}, which lie in no object"
 
 
 def _function(program: Program, block: int) -> Function:

@@ -11,6 +11,7 @@ removed.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -18,15 +19,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dekker.errors import InputError
+from dekker.frontends import CPP_EXTENSIONS
+from dekker.frontends.c.cprover import ASYNC_LABEL, declarations, require_no_threads, start_threads
 from dekker.source import Source
-
-CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C", ".ii")
-EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ll")
 
 _COMMON = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
@@ -36,6 +37,9 @@ _COMMON = (
 )
 _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 """zig defines `NDEBUG` at level 1, which would remove the assertions."""
+ABANDONED_S = 600
+_PREPROCESSED = {".i": ("-x", "c"), ".ii": ("-x", "c++")}
+"""Of itself, zig does not take the option `-mcpu` for these."""
 _OTHER = ("-target", "x86_64-linux-gnu")
 
 
@@ -59,16 +63,91 @@ class Compiled:
 def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = None) -> Compiled:
     """`compiler` is the command of another clang. A program that it refuses is a `CompilerError`."""
     if path.endswith(".ll"):
-        return Compiled(Source(path, _read(path)), compiled=False)
+        source = Source(path, _read(path))
+        require_no_threads(source)
+        return Compiled(source, compiled=False)
     _read(path)
-    with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
-        output = Path(folder, "module.ll")
-        command = [*_command(path, compiler), *flags, "-o", str(output), path]
-        kept = cache_folder() if _is_cpp(path) else Path(folder)
-        finished = _run(command, kept)
-        if finished.returncode != 0 or not output.exists():
-            raise CompilerError(_complaint(finished, command))
-        return Compiled(Source(f"{path} (LLVM IR)", output.read_text(encoding="utf-8")), finished.stderr)
+    command = [*_command(path, compiler), *flags]
+    with _folders(path, command) as (cache, folder):
+        call = _Call((*_command(path, compiler),), tuple(flags), folder, cache)
+        text, messages = _emit(call, path)
+        if ASYNC_LABEL.search(text):
+            text, messages = _emit(call, _with_threads(call, path))
+            require_no_threads(Source(f"{path} (LLVM IR)", text))
+        return Compiled(Source(f"{path} (LLVM IR)", text), messages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """How the compiler is called for a file: `folder` is for what is written, `cache` one that lasts."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    folder: Path
+    cache: Path
+
+    def run(self, output: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return _run([*self.command, *self.flags, *arguments, "-o", str(output)], self.cache)
+
+    def preprocess(self, output: Path, path: str) -> subprocess.CompletedProcess[str]:
+        """zig refuses what belongs to later steps."""
+        earlier = tuple(word for word in self.command if word not in ("-S", "-emit-llvm", "-mcpu=baseline"))
+        return replace(self, command=earlier).run(output, "-E", path)
+
+
+def _emit(call: _Call, path: str) -> tuple[str, str]:
+    """LLVM IR and messages. If functions of CBMC are not declared, they are, and the compiler tries again."""
+    output = call.folder / "module.ll"
+    finished = call.run(output, path)
+    declared = declarations(finished.stderr) if finished.returncode else None
+    if declared is not None:
+        header = call.folder / "cprover.h"
+        header.write_text(declared, encoding="utf-8")
+        finished = call.run(output, "-include", str(header), path)
+    if finished.returncode != 0 or not output.exists():
+        raise CompilerError(_complaint(finished, call.command))
+    return output.read_text(encoding="utf-8"), finished.stderr
+
+
+def _with_threads(call: _Call, path: str) -> str:
+    """A file with the preprocessed text in which labels that start threads are rewritten."""
+    output = call.folder / ("preprocessed.cpp" if _is_cpp(path) else "preprocessed.c")
+    finished = call.preprocess(output, path)
+    if finished.returncode != 0 or not output.exists():
+        raise CompilerError(_complaint(finished, call.command))
+    output.write_text(start_threads(output.read_text(encoding="utf-8")), encoding="utf-8")
+    return str(output)
+
+
+@contextmanager
+def _folders(path: str, command: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Where zig keeps results, and a folder for this one. Its name belongs to what zig knows a result by, so that it
+    has to be the same for the same call; while another process uses it, there is one that is never the same."""
+    with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
+        if not _is_cpp(path):
+            yield Path(temporary), Path(temporary)
+            return
+        cache = cache_folder()
+        call = "\0".join((os.getcwd(), path, *command))
+        folder = cache / f"call-{hashlib.sha256(call.encode()).hexdigest()[:24]}"
+        if not _claim(folder):
+            yield cache, Path(temporary)
+            return
+        try:
+            yield cache, folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claim(folder: Path) -> bool:
+    """Makes the folder, also in place of one that somebody left behind."""
+    try:
+        if folder.exists() and time.time() - folder.stat().st_mtime > ABANDONED_S:
+            shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    except OSError:
+        return False
+    return True
 
 
 def _read(path: str) -> str:
@@ -81,7 +160,7 @@ def _read(path: str) -> str:
 def _command(path: str, compiler: str | None) -> list[str]:
     if compiler is not None:
         return [*compiler.split(), *_OTHER, *_COMMON]
-    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *_COMMON]
+    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *_COMMON, *_PREPROCESSED.get(Path(path).suffix, ())]
 
 
 def _is_cpp(path: str) -> bool:
@@ -127,6 +206,6 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="dekker-zig-"))
 
 
-def _complaint(finished: subprocess.CompletedProcess[str], command: list[str]) -> str:
+def _complaint(finished: subprocess.CompletedProcess[str], command: Sequence[str]) -> str:
     text = finished.stderr.strip()
     return text or f"`{command[0]}` ended with status {finished.returncode} and said nothing"

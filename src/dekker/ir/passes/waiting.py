@@ -6,14 +6,17 @@ are alike. Here a *back edge* is a jump or branch to itself or to something befo
 through the body that ends with the back edge taken. A back edge is converted if
 
 1. every way from the start of the function to it passes its head: no jump from outside leads into the body;
-2. its body consists of loads, fences, assignments, jumps, branches, awaits, compare-exchanges and store-conditionals;
+2. its body consists of loads, fences, assignments, jumps, branches, awaits, compare-exchanges, store-conditionals and
+   calls of functions that only read (`callees` says which do);
 3. no round contains a compare-exchange or store-conditional that succeeded: whoever follows the code from a success on,
-   with the result that tells of it known, never takes the back edge. So `while (!cas(…))`, `cmp; b.ne loop` behind
+   with the result that tells of it known, never takes the back edge; nor from a call on that returns what it returns
+   after a success in the function. So `while (!cas(…))`, `cmp; b.ne loop` behind
    a compare-and-swap, `cbnz w3, loop` behind `stxr w3, …` and `bne- loop` behind `stwcx.` are recognised by what they
    compute, whatever registers and flags they use;
 4. nothing is carried from round to round: what the body writes (registers, and which load-linked is open) is not read
    any more once control is at the head, neither in the next round nor behind the loop nor in a final state,
-   unless it holds the same number each time control reaches the head (`while (!cas(&x, &e, 1)) e = 0;`).
+   unless it holds the same number each time control reaches the head (`while (!cas(&x, &e, 1)) e = 0;`). A call begins
+   with new registers.
 
 Several back edges, nested loops and loops that share a head need nothing more: each back edge is judged by itself.
 
@@ -42,9 +45,8 @@ Exchanges and other read-modify-writes write in every round, so `while (exchange
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 from dekker.ir.expressions import ZERO, Binary, Expr
 from dekker.ir.flow import Resource, defined, live_at_starts, predecessors, successors
@@ -53,6 +55,7 @@ from dekker.ir.instructions import (
     Assume,
     Await,
     Branch,
+    Call,
     CompareExchange,
     Fence,
     Instruction,
@@ -60,27 +63,27 @@ from dekker.ir.instructions import (
     Load,
     StoreConditional,
 )
-from dekker.ir.passes.symbolic import Copy, Known, evaluate, truncated
+from dekker.ir.passes.callees import Callees
+from dekker.ir.passes.following import Knowledge, after_conditional_write, follow
+from dekker.ir.passes.symbolic import evaluate
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
 
 HARMLESS = (Assign, Load, Fence, Jump, Branch, Await, CompareExchange, StoreConditional)
-MOST_STEPS = 2000
-
 AGAIN, OUT, UNDECIDED = "again", "out", "undecided"
 
 _OPPOSITE = {"eq": "ne", "slt": "sge", "sgt": "sle", "ult": "uge", "ugt": "ule"}
 _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
 
 Numbers = dict[str, int]
-Knowledge = dict[str, Known]
 
 
 def wait_in_loops(program: Program) -> Program:
     """The program with awaits for all back edges that fulfil the conditions."""
     if all(next(_back_edges(function), None) is None for function in program.functions):
         return program
-    functions = tuple(_convert(function, _observed(program, function)) for function in program.functions)
+    callees = Callees(program)
+    functions = tuple(_convert(function, _observed(program, function), callees) for function in program.functions)
     return program if functions == program.functions else replace(program, functions=functions)
 
 
@@ -97,11 +100,12 @@ def _observed(program: Program, function: Function) -> frozenset[str]:
     )
 
 
-def _convert(function: Function, observed: frozenset[str]) -> Function:
+def _convert(function: Function, observed: frozenset[str], callees: Callees) -> Function:
     edges = list(_back_edges(function))
     if not edges:
         return function
-    facts = _Facts(function, predecessors(function), live_at_starts(function, observed), _constants(function))
+    live = live_at_starts(function, observed)
+    facts = _Facts(function, callees, predecessors(function), live, _constants(function))
     body = list(function.body)
     for index in edges:
         for position, instruction in _replacements(facts, index):
@@ -120,6 +124,7 @@ class _Facts:
     """`live[i]` and `constants[i]` hold at instruction i, before it is done."""
 
     function: Function
+    callees: Callees
     predecessors: list[list[int]]
     live: list[frozenset[Resource]]
     constants: list[Numbers]
@@ -147,7 +152,7 @@ def _replacements(facts: _Facts, edge: int) -> list[tuple[int, Instruction]]:
     if loop.members(StoreConditional):
         return [] if _reachable_without_conditional(loop) else [(edge, Assume(holds))]
     weak = list(_weak_exchanges(loop))
-    if not all(_ends(loop, index, succeeded=False) == {AGAIN} for index, _ in weak):
+    if not all(_ends_of_failure(loop, index) == {AGAIN} for index, _ in weak):
         return []
     return [*((index, replace(exchange, weak=False)) for index, exchange in weak), (edge, Await(holds, jump.target))]
 
@@ -184,10 +189,20 @@ def _leading_to(facts: _Facts, index: int, barriers: set[int]) -> set[int]:
 
 def _only_reads(loop: _Loop) -> bool:
     """Conditions 2 and 3."""
-    body = loop.facts.function.body
-    if not all(isinstance(body[index], HARMLESS) for index in loop.body):
-        return False
-    return all(_ends(loop, index, succeeded=True) <= {OUT} for index in loop.members(CompareExchange, StoreConditional))
+    return all(_is_harmless(loop, index) for index in loop.body) and all(
+        _ends(loop, index + 1, known) <= {OUT} for index in loop.body for known in _successes(loop, index)
+    )
+
+
+def _is_harmless(loop: _Loop, index: int) -> bool:
+    instruction = loop.facts.function.body[index]
+    if isinstance(instruction, Call):
+        return loop.facts.callees.of(instruction).only_reads
+    return isinstance(instruction, HARMLESS)
+
+
+def _successes(loop: _Loop, index: int) -> Iterator[Knowledge]:
+    return loop.facts.callees.successes(loop.facts.function.body[index], dict(loop.facts.constants[index]))
 
 
 def _carried(loop: _Loop) -> frozenset[Resource]:
@@ -211,67 +226,24 @@ def _negation(condition: Expr) -> Expr:
 # --- following the code
 
 
-def _ends(loop: _Loop, start: int, *, succeeded: bool) -> set[str]:
-    """How control may go on after the conditional write at `start`: it takes the back edge (`AGAIN`), or reaches the
-    head in another way or leaves the body (`OUT`)."""
-    body = loop.facts.function.body
-    before: Knowledge = dict(loop.facts.constants[start])
-    pending = [(start + 1, _after_conditional_write(body[start], before, succeeded))]
-    ends: set[str] = set()
-    seen: set[tuple[int, frozenset[tuple[str, Known]]]] = set()
-    while pending:
-        index, known = pending.pop()
-        if index not in loop.body or index == loop.head:
-            ends.add(OUT)
-            continue
-        state = (index, frozenset(known.items()))
-        if state in seen:
-            continue
-        seen.add(state)
-        if len(seen) > MOST_STEPS:
-            return {UNDECIDED}
-        for following in _following(loop.facts.function, index, known):
-            if index == loop.edge and following == loop.head:
-                ends.add(AGAIN)
-            else:
-                pending.append((following, _after(body[index], known)))
-    return ends
+def _ends_of_failure(loop: _Loop, index: int) -> set[str]:
+    known: Knowledge = dict(loop.facts.constants[index])
+    return _ends(loop, index + 1, after_conditional_write(loop.facts.function.body[index], known, succeeded=False))
 
 
-def _value(known: Knowledge, name: str) -> Known:
-    """Registers of which nothing is known hold what they held where following began."""
-    return known[name] if name in known else Copy(name, 64)
+def _ends(loop: _Loop, start: int, known: Knowledge) -> set[str]:
+    """How control may go on from `start`: it takes the back edge (`AGAIN`), or reaches the head in another way or
+    leaves the body (`OUT`)."""
 
+    def inside(index: int) -> bool:
+        return index in loop.body and index != loop.head
 
-def _after_conditional_write(instruction: Instruction, known: Knowledge, succeeded: bool) -> Knowledge:
-    results: Knowledge = {}
-    if isinstance(instruction, StoreConditional):
-        results[instruction.status] = 0 if succeeded else 1
-    elif isinstance(instruction, CompareExchange):
-        expected = truncated(evaluate(instruction.expected, partial(_value, known)), 8 * instruction.size)
-        results[instruction.dst] = expected if succeeded else None
-        if instruction.success is not None:
-            results[instruction.success] = int(succeeded)
-    return {**known, **results}
-
-
-def _after(instruction: Instruction, known: Knowledge) -> Knowledge:
-    if isinstance(instruction, Assign):
-        return {**known, instruction.dst: evaluate(instruction.value, partial(_value, known))}
-    return {**known, **dict.fromkeys(item for item in defined(instruction) if isinstance(item, str))}
-
-
-def _following(function: Function, index: int, known: Knowledge) -> Sequence[int]:
-    """Where control may go, as far as what is known decides it."""
-    instruction = function.body[index]
-    possible = successors(function, index)
-    if not isinstance(instruction, Branch | Await):
-        return possible
-    value = evaluate(instruction.condition, partial(_value, known))
-    if not isinstance(value, int):
-        return possible
-    jumps = bool(value) == isinstance(instruction, Branch)
-    return possible[1:] if jumps else possible[:1]
+    steps = follow(loop.facts.function, start, known, inside)
+    if steps is None:
+        return {UNDECIDED}
+    leaving = [step for step in steps if step.following is None or not inside(step.following)]
+    ends = {AGAIN if (step.position, step.following) == (loop.edge, loop.head) else OUT for step in leaving}
+    return ends if inside(start) else {OUT}
 
 
 def _constants(function: Function) -> list[Numbers]:

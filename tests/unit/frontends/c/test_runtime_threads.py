@@ -303,3 +303,9 @@ int main() {
 }
 """
     assert is_fine(result_of(tmp_path, text, name="test.cpp"))
+
+
+def test_a_thread_function_without_parameters_ignores_its_argument(tmp_path: Path) -> None:
+    text = "int x; void *f() { x++; return 0; }\n"
+    text += "int main() { pthread_t t; pthread_create(&t, 0, f, &x); pthread_join(t, 0); assert(x == 1); }"
+    assert is_fine(result_of(tmp_path, text))

@@ -67,7 +67,7 @@ class DebugInformation:
         source = self._file_of(node)
         if source is None or line == 0 or line > len(source.line_starts):
             return None
-        start = source.line_starts[line - 1] + max(0, column - 1)
+        start = source.line_starts[line - 1] + _column_in(source.line(line), column)
         match = _WORD.match(source.text, start)
         return Span(source, start, start + 1 if match is None else match.end())
 
@@ -88,6 +88,11 @@ class DebugInformation:
             name, directory = node.get("filename"), node.get("directory", "")
             self._files[number] = None if name is None else read_source(os.path.join(directory, name))
         return self._files[number]
+
+
+def _column_in(line: str, column: int) -> int:
+    """Counted from 0. In preprocessed texts, columns are those of expanded macros and may lie behind the line."""
+    return max(0, column - 1) if column <= len(line) else len(line) - len(line.lstrip())
 
 
 @cache

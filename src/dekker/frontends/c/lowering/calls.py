@@ -11,10 +11,11 @@ from dekker.frontends.c.lowering.expressions import offset
 from dekker.frontends.c.lowering.function import SELF, FunctionLowering
 from dekker.frontends.c.lowering.intrinsics import lower_intrinsic
 from dekker.frontends.c.lowering.memory import Shape, Side, copy_bytes
-from dekker.frontends.c.lowering.problem import Problem
+from dekker.frontends.c.lowering.problem import Problem, left_out_message
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Call, Load, Store
+from dekker.ir.instructions import Allocate, Call, Load, Refuse, Store
+from dekker.source import whole_call
 
 
 def lower_call(f: FunctionLowering, call: syntax.Call) -> None:
@@ -38,7 +39,11 @@ def _call_by_name(f: FunctionLowering, call: syntax.Call, name: str) -> None:
         return
     linked = f.unit.resolve(f.symbol, name)
     if linked is None or not linked.defined:
-        raise f.unit.unknown_function(name)
+        if not f.unit.is_left_out(name):
+            raise f.unit.unknown_function(name)
+        f.emitter.emit(Refuse(left_out_message(name)))
+        f.ended = True
+        return
     header = linked.entity
     if not isinstance(header, Header):
         raise Problem(f"`{name}` is no function")
@@ -58,7 +63,10 @@ def _call_external(f: FunctionLowering, call: syntax.Call, name: str, external: 
     operands = [argument.operand for argument in call.arguments]
     arguments = tuple(tuple(map(f.emitter.keep, f.parts(operand))) for operand in operands)
     types = tuple(operand.type for operand in operands)
+    place = f.emitter.span
+    f.emitter.span = None if place is None else whole_call(place)
     value = external.handler(ExternalCall(name, f, arguments, types, call.type, f.result_register(call)))
+    f.emitter.span = place
     if not external.returns:
         f.ended = True
         return

@@ -253,6 +253,7 @@ class FunctionLowering:
         mentioned = self.variables and frozenset[str]().union(*map(registers, parts)) & self.variables
         if all(map(is_leaf, parts)) and not mentioned:
             self.values[name] = parts
+            self._count_uses_of_copy(name, parts)
             return
         single = self.remaining[name] == 1 or all(map(is_leaf, parts))
         if name in self.travelling or not single or max(map(depth, parts)) > DEEPEST_EXPRESSION:
@@ -261,6 +262,12 @@ class FunctionLowering:
         self.values[name] = parts
         for register in mentioned or ():
             self.waiting.setdefault(register, set()).add(name)
+
+    def _count_uses_of_copy(self, name: str, parts: Parts) -> None:
+        """What reads a copy reads the register that it is a copy of; making the copy has been counted already."""
+        for part in parts:
+            if isinstance(part, Reg):
+                self.uses[part.name.removeprefix("%")] += self.remaining[name] - 1
 
     def _into_registers(self, name: str, parts: Parts) -> None:
         base = register_name(name)

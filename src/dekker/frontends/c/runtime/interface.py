@@ -70,6 +70,8 @@ class ExternalCall:
         arguments = tuple(arguments)
         if unit.has_context:
             function, arguments = unit.thread_function(len(arguments)), (function, *arguments)
+        elif isinstance(function, Address):
+            arguments = arguments[: unit.most_arguments(function.symbol)]
         self.emitter.emit(Spawn(register, function, arguments))
         return Reg(register)
 
@@ -103,3 +105,7 @@ class Runtime:
 
     def find(self, name: str) -> External | None:
         return self.table.get(name)
+
+    def source_of(self, name: str) -> str | None:
+        """A file that defines the function and can be compiled with the program."""
+        return None

@@ -1,11 +1,10 @@
-"""What programs print, the clock, and random numbers.
+"""What programs print, the clock, random numbers, and what they ask the system.
 
-Printing changes nothing. A call is kept as an assertion that always holds, with `NOTE` and the text or format as its
-message, so that a witness can show where the program prints what. A call returns the length of its text, or 0 if the
-format has directives, whose values are not formatted here.
+Printing changes nothing. A call is kept as `Print`, so that a witness can show what the program prints. A call returns
+the length of its text, or 0 if the format has directives, whose values are not formatted here.
 
 Time stands still: clocks show 0. A random number is any number from 0 to the end of the range of
-`__VERIFIER_nondet_int`.
+`__VERIFIER_nondet_int`. There are 2 processors; the environment is empty.
 """
 
 from __future__ import annotations
@@ -17,9 +16,7 @@ from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
-from dekker.ir.instructions import Assert, Choose, Store
-
-NOTE = "prints: "
+from dekker.ir.instructions import Choose, Print, Store
 
 
 def _prints(position: int, *, formatted: bool = True, newline: bool = False) -> Handler:
@@ -28,7 +25,9 @@ def _prints(position: int, *, formatted: bool = True, newline: bool = False) -> 
         shown = "(a text that the program computes)" if text is None else text
         if formatted and text is not None and "%n" in text.replace("%%", ""):
             raise Problem(f"`{call.name}` with the directive `%n`, which writes to memory, is not supported")
-        call.emitter.emit(Assert(ONE, NOTE + shown + ("\n" if newline else "")))
+        shown = shown if formatted and text is not None else shown.replace("%", "%%")
+        values = [parts[0] for parts in call.arguments[position + 1 :] if parts] if formatted else []
+        call.emitter.emit(Print(shown + ("\n" if newline else ""), tuple(values)))
         known = text is not None and not (formatted and "%" in text)
         return Const(len((text or "").encode()) + newline if known else 0)
 
@@ -37,8 +36,7 @@ def _prints(position: int, *, formatted: bool = True, newline: bool = False) -> 
 
 def _print_character(call: ExternalCall) -> Expr:
     value = call.argument(0)
-    shown = chr(value.value & 0xFF) if isinstance(value, Const) else "(a character that the program computes)"
-    call.emitter.emit(Assert(ONE, NOTE + shown))
+    call.emitter.emit(Print("%c", (value,)))
     return truncate(8, value)
 
 
@@ -82,7 +80,10 @@ OUTPUT: Mapping[str, External] = {
     **dict.fromkeys(("fputs", "perror"), External(_prints(0, formatted=False))),
     **dict.fromkeys(("putchar", "fputc", "putc"), External(_print_character)),
     **dict.fromkeys(("fflush", "setbuf", "setvbuf", "srand", "srandom"), External(nothing)),
-    **dict.fromkeys(("rand", "random"), External(_random)),
+    **dict.fromkeys(("rand", "random", "rand_r", "lrand48", "arc4random"), External(_random)),
+    **dict.fromkeys(("getenv", "secure_getenv", "setlocale", "isatty", "sched_getcpu"), External(nothing)),
+    **dict.fromkeys(("getpid", "gettid", "getppid", "getuid"), External(lambda call: ONE)),
+    **dict.fromkeys(("sysconf", "get_nprocs", "get_nprocs_conf"), External(lambda call: Const(2))),
     "time": External(_time),
     "clock": External(nothing),
     "clock_gettime": External(_fill_time(1)),

@@ -1,161 +1,48 @@
-"""`Witness`: one concrete execution, complete with the texts of its program and model, and its JSON form.
-
-A witness file stands alone: it holds everything that is needed to check it from scratch. `from_json` accepts what has
-the shape of a witness; whether it tells the truth is for the replay to say.
-"""
+"""The JSON form of a witness. What is read has the shape of one; whether it tells the truth the replay must say."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, NoReturn
 
 from dekker.errors import InputError
-from dekker.execution import BASE_RELATIONS, FROM_INITIAL, INITIAL_THREAD, Trace, TraceEvent
+from dekker.execution import BASE_RELATIONS, INITIAL_THREAD
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Order
+from dekker.witness.execution_record import (
+    CLAIMS,
+    Choice,
+    Finding,
+    IncludedText,
+    ModelText,
+    Note,
+    Output,
+    Pair,
+    ProgramText,
+    SourceText,
+    Witness,
+    WitnessEvent,
+    WitnessFrame,
+    WitnessThread,
+)
 
 FORMAT = "dekker-witness"
-VERSION = 1
-
-SATISFIES, VIOLATES, ASSERTION, MEMORY = "satisfies", "violates", "assertion", "memory"
-CLAIMS = (SATISFIES, VIOLATES, ASSERTION, MEMORY)
-
-Pair = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramText:
-    """`front_end` says who reads the text."""
-
-    front_end: str
-    file: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class IncludedText:
-    """A file that a model includes: `by` is the file that does, `path` what it says."""
-
-    by: str
-    path: str
-    file: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelText:
-    """A built-in model has a name only; a user's model comes with its text and that of what it includes."""
-
-    name: str
-    file: str = ""
-    text: str | None = None
-    includes: tuple[IncludedText, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class WitnessEvent:
-    """`index` is the position in program order, `instruction` that in the function that ran; initial writes belong to
-    thread -1. `shown` is the value as a person reads it. `line` 0 means that there is no source line."""
-
-    name: str
-    kind: str
-    thread: int
-    index: int
-    instruction: int
-    location: str
-    address: int
-    size: int
-    value: int
-    shown: str
-    order: str
-    tags: tuple[str, ...]
-    fence: str
-    line: int
-    column: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What a `choose` gave; `position` events of the thread come before it."""
-
-    thread: int
-    position: int
-    instruction: int
-    value: int
-
-
-@dataclass(frozen=True)
-class Witness:
-    """`claim` says what the execution shows: that the condition's formula holds or does not, or a runtime violation,
-    which `violation` describes. Relations hold pairs of positions in `events`; empty ones are left out."""
-
-    name: str
-    program: ProgramText
-    model: ModelText
-    engine: str
-    claim: str
-    condition: str
-    violation: str
-    threads: tuple[str, ...]
-    events: tuple[WitnessEvent, ...]
-    choices: tuple[Choice, ...]
-    relations: Mapping[str, tuple[Pair, ...]]
-    final: tuple[tuple[str, str], ...]
-    flags: tuple[str, ...]
-
-    def trace(self) -> Trace:
-        """The execution as engines deliver it. A read that has not exactly one source gets a link to nowhere."""
-        steps = list(self._steps())
-        position_of = {number: position for position, (number, _) in enumerate(steps) if number >= 0}
-        sources: dict[int, list[int]] = {}
-        ranks: dict[int, int] = {}
-        for write, read in self.relations.get("rf", ()):
-            sources.setdefault(read, []).append(write)
-        for _, later in self.relations.get("co", ()):
-            ranks[later] = ranks.get(later, 0) + 1
-        found = []
-        for number, step in steps:
-            link = ranks.get(number, 0) if step.kind == "W" else 0
-            if step.kind == "R":
-                link = self._link(sources.get(number, []), position_of)
-            found.append(step._replace(link=link))
-        return tuple(found)
-
-    def _link(self, sources: list[int], position_of: dict[int, int]) -> int:
-        if len(sources) != 1:
-            return NOWHERE
-        (source,) = sources
-        return FROM_INITIAL if self.events[source].thread == INITIAL_THREAD else position_of[source]
-
-    def _steps(self) -> Iterator[tuple[int, TraceEvent]]:
-        choices = list(self.choices)
-        for thread in range(len(self.threads)):
-            position = 0
-            own = [(n, event) for n, event in enumerate(self.events) if event.thread == thread]
-            for number, event in (*own, (-1, None)):
-                while choices and (choices[0].thread, choices[0].position) == (thread, position):
-                    choice = choices.pop(0)
-                    yield -1, TraceEvent(thread, choice.instruction, "C", value=choice.value)
-                if event is not None:
-                    access = (event.address, event.size, event.value) if event.kind != "F" else (0, 0, 0)
-                    yield number, TraceEvent(thread, event.instruction, event.kind, *access)
-                    position += 1
-
-
-NOWHERE = -2
-
+VERSION = 2
 
 # --- writing
 
 
 def to_json(witness: Witness) -> str:
     """One line for each event and each relation, so that a person can read it and tools can compare it."""
-    plain: dict[str, Any] = {"format": FORMAT, "version": VERSION, **_plain(witness)}
-    lines = [f"{_dump(key)}: {_value_text(key, value)}" for key, value in plain.items()]
+    lines = [f"{_dump(key)}: {_value_text(key, value)}" for key, value in to_plain(witness).items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def to_plain(witness: Witness) -> dict[str, Any]:
+    """What `json` can write."""
+    return {"format": FORMAT, "version": VERSION, **_plain(witness)}
 
 
 def _plain(value: Any) -> Any:
@@ -169,7 +56,7 @@ def _plain(value: Any) -> Any:
 
 
 def _value_text(key: str, value: Any) -> str:
-    if key in ("events", "choices") and value:
+    if key in ("events", "choices", "threads", "output") and value:
         return "[\n" + ",\n".join(f"  {_dump(item)}" for item in value) + "\n]"
     if key == "relations" and value:
         return "{\n" + ",\n".join(f"  {_dump(name)}: {_dump(found)}" for name, found in value.items()) + "\n}"
@@ -252,10 +139,6 @@ def _one_of(choices: tuple[str, ...]) -> Read:
     return read
 
 
-def _optional_text(value: Any, path: str) -> str | None:
-    return None if value is None else _text(value, path)
-
-
 def _list_of(read_item: Read, most: int = 1_000_000) -> Read:
     def read(value: Any, path: str) -> tuple[Any, ...]:
         if not isinstance(value, list):
@@ -276,6 +159,19 @@ def _pair_of(read_item: Read) -> Read:
     return read
 
 
+def _table_of(read_item: Read) -> Read:
+    def read(value: Any, path: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            _expected("an object", path, value)
+        return {key: read_item(item, f"{path}.{key}") for key, item in value.items()}
+
+    return read
+
+
+def _optional(read_item: Read) -> Read:
+    return lambda value, path: None if value is None else read_item(value, path)
+
+
 def _record(kind: type, readers: Mapping[str, Read]) -> Read:
     def read(value: Any, path: str) -> Any:
         if not isinstance(value, dict):
@@ -292,9 +188,31 @@ _ANY = _number(0, (1 << 64) - 1)
 _SMALL = _number(0, 1 << 31)
 _THREAD = _number(0, MAX_THREADS)
 
-_PROGRAM = _record(ProgramText, {"front_end": _text, "file": _text, "text": _text})
+_SOURCE = _record(SourceText, {"file": _text, "text": _text})
+_PROGRAM = _record(
+    ProgramText,
+    {
+        "front_end": _text,
+        "file": _text,
+        "text": _text,
+        "sources": _list_of(_SOURCE),
+        "positions": _table_of(_list_of(_list_of(_SMALL, 4))),
+    },
+)
+_FRAME = _record(WitnessFrame, {"function": _text, "file": _text, "line": _SMALL, "column": _SMALL})
+_FRAMES = _list_of(_FRAME)
+_ANY_THREAD = _number(INITIAL_THREAD, MAX_THREADS)
+_WITNESS_THREAD = _record(
+    WitnessThread,
+    {"name": _text, "function": _text, "parent": _ANY_THREAD, "created": _FRAMES, "end": _text, "stack": _FRAMES},
+)
+_NOTE = _record(Note, {"message": _text, "thread": _ANY_THREAD, "stack": _FRAMES})
+_FINDING = _record(
+    Finding, {"kind": _text, "message": _text, "thread": _ANY_THREAD, "stack": _FRAMES, "notes": _list_of(_NOTE)}
+)
+_OUTPUT = _record(Output, {"thread": _THREAD, "position": _SMALL, "text": _text, "stack": _FRAMES})
 _INCLUDED = _record(IncludedText, {"by": _text, "path": _text, "file": _text, "text": _text})
-_MODEL = _record(ModelText, {"name": _text, "file": _text, "text": _optional_text, "includes": _list_of(_INCLUDED)})
+_MODEL = _record(ModelText, {"name": _text, "file": _text, "text": _optional(_text), "includes": _list_of(_INCLUDED)})
 _EVENT = _record(
     WitnessEvent,
     {
@@ -311,9 +229,12 @@ _EVENT = _record(
         "order": _one_of(tuple(order.value for order in Order)),
         "tags": _list_of(_text),
         "fence": _one_of(("", *FENCES)),
+        "function": _text,
+        "file": _text,
         "line": _SMALL,
         "column": _SMALL,
         "text": _text,
+        "callers": _FRAMES,
     },
 )
 _CHOICE = _record(Choice, {"thread": _THREAD, "position": _SMALL, "instruction": _SMALL, "value": _ANY})
@@ -336,10 +257,12 @@ _FIELDS: dict[str, Read] = {
     "engine": _text,
     "claim": _one_of(CLAIMS),
     "condition": _text,
-    "violation": _text,
-    "threads": _list_of(_text, MAX_THREADS),
+    "violation": _optional(_FINDING),
+    "threads": _list_of(_WITNESS_THREAD, MAX_THREADS),
+    "alone": _number(0, 1 << 31),
     "events": _list_of(_EVENT, MAX_EVENTS),
     "choices": _list_of(_CHOICE, MAX_EVENTS),
+    "output": _list_of(_OUTPUT),
     "relations": _relations,
     "final": _list_of(_pair_of(_text)),
     "flags": _list_of(_text),

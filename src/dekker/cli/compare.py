@@ -1,0 +1,97 @@
+"""`dekker compare`: where does this program go wrong?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from dekker.cli.check import STATUS, write_answer
+from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
+from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.errors import InputError
+from dekker.report.check_report import CheckReport
+from dekker.report.comparison import comparison_json, table_head, table_row
+from dekker.run.check import DEFAULT_UNROLL, CheckOptions
+from dekker.run.compare import USUAL_MODELS, compare
+from dekker.run.engines import ENGINES
+from dekker.task import Limits
+
+
+@click.command(name="compare", cls=CompilerCommand)
+@click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
+@click.option(
+    "--models",
+    "-m",
+    help=f"Names of models or .cat files with commas between (default: {','.join(USUAL_MODELS)} and the program's own, "
+    "rc11 for C, as far as they know its fences).",
+)
+@click.option(
+    "--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc, and axiomatic for what that cannot run)"
+)
+@click.option(
+    "--unroll",
+    type=ROUNDS,
+    default=DEFAULT_UNROLL,
+    show_default=True,
+    help="How often a loop goes round whose end depends on what is read; the table says if more was needed.",
+)
+@click.option("--timeout", type=SECONDS, help="Seconds per model.")
+@click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
+@click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
+@click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
+@click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
+def command(
+    paths: tuple[str, ...],
+    models: str | None,
+    engine: str | None,
+    unroll: int,
+    timeout: float | None,
+    memory: int | None,
+    max_traces: int | None,
+    keep_going: bool,
+    cc: str | None,
+    json_file: str | None,
+) -> int:
+    """Check a C or C++ program (or .ll, .litmus, .rsmc) under several memory models.
+
+    One line for each: verdict, complete executions, those that are blocked, time, and the first violation, which ends
+    the search under that model unless --keep-going is given. A model that cannot handle the program leaves its line
+    undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
+    """
+    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc)
+    reports: list[CheckReport] = []
+    for report in compare(paths, _names(models), options):
+        if json_file != "-":
+            _show(report, first=not reports)
+        reports.append(report)
+        if report.result.stopped_by == "interrupt":
+            break
+    if json_file is not None:
+        write_answer(json_file, comparison_json(reports))
+    return _status(reports)
+
+
+def _names(models: str | None) -> list[str]:
+    if models is None:
+        return []
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    if not names:
+        raise InputError("--models names no model", hint="`dekker models` lists those that ship")
+    return names
+
+
+def _show(report: CheckReport, first: bool) -> None:
+    if first:
+        print(table_head())
+    print(table_row(report), flush=True)
+    if report.error is not None:
+        print(report.error, file=sys.stderr)
+
+
+def _status(reports: list[CheckReport]) -> int:
+    found = {STATUS[report.verdict] for report in reports}
+    return next((status for status in (STATUS_VIOLATED, STATUS_UNDECIDED) if status in found), STATUS_HOLDS)

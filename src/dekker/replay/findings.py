@@ -1,0 +1,243 @@
+"""What goes wrong in an execution, as a person should read it: what it is about, where, and what it has to do with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from dekker.cat.model import Model
+from dekker.execution import FROM_INITIAL, Event
+from dekker.ir.layout import GAP
+from dekker.replay.frames import function_of_thread, to_frames
+from dekker.replay.judge import flagged_pairs
+from dekker.replay.machine import WAITING, Done, Failure
+from dekker.replay.names import Names
+from dekker.replay.rebuild import Replayed
+from dekker.replay.runtime_steps import TOO_DEEP
+from dekker.replay.thin_air import Returned
+from dekker.replay.world import Allocation
+from dekker.witness import DEADLOCK, FLAG, Finding, Note
+
+Claimed = tuple[str, Finding]
+"""What a witness may claim, and its description."""
+
+DATA_RACE = "data-race"
+_LIBRARY_CALL = re.compile(r"`(\w+)`: ")
+_LOCKS = re.compile(r"mutex|lock|mtx")
+_LAST_NULL = 4096
+
+
+def findings(model: Model, replayed: Replayed, names: Names) -> list[Claimed]:
+    """Runtime violations first, then the flags that the model raises."""
+    found = [(failure.kind, _DESCRIBE[failure.kind](failure, replayed, names)) for failure in replayed.failures]
+    flags = flagged_pairs(model, replayed.execution)
+    return [*found, *((FLAG, _flag(flag, pairs, replayed, names)) for flag, pairs in flags.items())]
+
+
+def _finding(failure: Failure, kind: str, message: str, *notes: Note) -> Finding:
+    return Finding(kind, message, failure.thread, to_frames(failure.stack), notes)
+
+
+# --- assertions, calls, threads
+
+
+def _assertion(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    call = _LIBRARY_CALL.match(failure.message)
+    if call is None:
+        return _finding(failure, "assertion", failure.message)
+    return _finding(failure, "lock misuse" if _LOCKS.search(call[1]) else "library misuse", failure.message)
+
+
+def _bad_call(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    if failure.message == TOO_DEEP:
+        return _finding(failure, "recursion", failure.message)
+    what = _pointer_text(failure.address, names)
+    return _finding(failure, "invalid call", f"call through {what}, which is no function")
+
+
+def _bad_join(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    return _finding(failure, "invalid join", failure.message)
+
+
+def _bad_allocation(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    return _finding(failure, "allocation", f"{failure.message} is more than there is for a thread")
+
+
+def _deadlock(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    waiting = [run for run in replayed.runs if run.end == WAITING]
+    notes = []
+    for run in waiting:
+        function = function_of_thread(replayed.world, run.thread)
+        for_thread = f" for the end of thread {run.waits_for}" if run.waits_for >= 0 else ""
+        notes.append(Note(f"thread {run.thread} ({function}) waits{for_thread}", run.thread, to_frames(run.stack)))
+    count = "a thread waits" if len(waiting) == 1 else f"{len(waiting)} threads wait"
+    return _finding(failure, DEADLOCK, f"{count} for ever", *notes)
+
+
+# --- memory
+
+
+def _outside(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    address, size = failure.address, failure.size
+    access = f"access to {size} byte{'s' if size != 1 else ''}"
+    if address < _LAST_NULL:
+        at = f" plus {address}" if address else ""
+        uninitialised = _is_uninitialised(failure, replayed)
+        if uninitialised is not None:
+            message = f"{access} through a pointer that was read from {names.location(uninitialised)} and never written"
+            return _finding(failure, "uninitialised pointer", f"{message} (it is 0 here)")
+        return _finding(failure, "null pointer", f"{access} at the null pointer{at}")
+    near = _neighbour(address, size, names)
+    if near is None:
+        return _finding(failure, "wild pointer", f"{access} at {address:#x}, which lie in no object")
+    name, where, allocation = near
+    notes = [] if allocation is None else [_allocated(allocation, name)]
+    return _finding(failure, "out of bounds", f"{access} {where}", *notes)
+
+
+def _neighbour(address: int, size: int, names: Names) -> tuple[str, str, Allocation | None] | None:
+    """The closest object, if it is near: its name, and where the access lies."""
+    closest: tuple[int, int, int, str, Allocation | None] | None = None
+    for start, length, name, allocation in _objects(names):
+        if start - GAP < address + size and address < start + length + GAP:
+            distance = max(start - address, address + size - start - length)
+            if closest is None or distance < closest[0]:
+                closest = distance, start, length, name, allocation
+    if closest is None:
+        return None
+    distance, start, length, name, allocation = closest
+    side = "beyond the end" if address + size > start + length else "before the start"
+    at = f"`{name}`{address - start:+d}" if address != start else f"`{name}`"
+    return name, f"at {at}, {_bytes(distance)} {side} (it has {_bytes(length)})", allocation
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
+
+
+def _objects(names: Names) -> Iterator[tuple[int, int, str, Allocation | None]]:
+    places = names.places
+    for item in names.world.program.objects:
+        yield places.starts[item.name], places.sizes[item.name], item.name, None
+    for start, allocation in names.world.allocations.items():
+        yield start, allocation.size, names.labels[start], allocation
+
+
+def _is_uninitialised(failure: Failure, replayed: Replayed) -> int | None:
+    """The address from which the pointer was read, if nobody ever wrote there."""
+    done = next((item for item in replayed.runs[failure.thread].done if _is_of(item, failure)), None)
+    shape = done.address if done is not None else None
+    if not isinstance(shape, Returned):
+        return None
+    thread, index = shape.read
+    event = replayed.runs[thread].done[index].event
+    number = replayed.number_of(event)
+    sources = [source for source, row in enumerate(replayed.execution.relations["rf"]) if row >> number & 1]
+    if not any(replayed.execution.events[source].initial for source in sources):
+        return None
+    allocation = replayed.world.allocation_at(event.address)
+    fresh = allocation is not None and not allocation.zeroed and event.address not in replayed.world.written
+    return event.address if fresh else None
+
+
+def _is_of(done: Done, failure: Failure) -> bool:
+    return done.event.address == failure.address and done.stack == failure.stack
+
+
+def _allocated(allocation: Allocation, name: str) -> Note:
+    return Note(f"`{name}` was allocated", allocation.thread, to_frames(allocation.stack))
+
+
+def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, list[Note]]:
+    """What was freed, with the places of its allocation and of its release."""
+    allocations = replayed.world.allocations.values()
+    found = next((item for item in allocations if item.contains(failure.address, 0) or _is_header(item, failure)), None)
+    if found is None:
+        return "this memory", []
+    name = names.labels[found.start]
+    notes = [_allocated(found, name)]
+    if found.start in replayed.world.released:
+        notes.append(Note(f"`{name}` is freed", 0, to_frames(replayed.world.released[found.start])))
+    notes += (
+        Note(f"`{name}` is freed", run.thread, to_frames(done.stack))
+        for run in replayed.runs
+        for done in run.done
+        if done.release and done.event.address == found.header and done.stack != failure.stack
+    )
+    return f"`{name}`", notes
+
+
+def _is_header(allocation: Allocation, failure: Failure) -> bool:
+    return allocation.header == failure.address
+
+
+def _use_after_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    name, notes = _freed(failure, replayed, names)
+    access = f"access to {_bytes(failure.size)} of {name}"
+    return _finding(failure, "use after free", f"{access}, which may be free by then", *notes)
+
+
+def _double_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    name, notes = _freed(failure, replayed, names)
+    return _finding(failure, "double free", f"{name} may be free already", *notes)
+
+
+def _bad_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    what = _pointer_text(failure.address, names)
+    return _finding(failure, "invalid free", f"free of {what}, which is not the start of an allocated object")
+
+
+def _leak(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    name = names.labels.get(failure.address, "")
+    what = f"the {_bytes(failure.size)} of `{name}`" if name else _bytes(failure.size)
+    return _finding(failure, "leak", f"{what}, allocated here, are lost: nothing points to them at the end")
+
+
+def _pointer_text(address: int, names: Names) -> str:
+    shown = names.value(address, 64)
+    if address < _LAST_NULL:
+        return "a null pointer" if address == 0 else f"the number {address}"
+    return f"{address:#x}" if shown.lstrip("-").isdigit() else f"`{shown}`"
+
+
+# --- flags of models
+
+
+def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Names) -> Finding:
+    is_race = flag == DATA_RACE
+    kind = "data race" if is_race else flag
+    if not pairs:
+        return Finding(kind, f"the model raises the flag '{flag}'", FROM_INITIAL, ())
+    first, second = (replayed.execution.events[number] for number in min(pairs, key=sorted))
+    if (first.thread, first.index) > (second.thread, second.index):
+        first, second = second, first
+    notes = tuple(_access_note(event, replayed, names) for event in (first, second))
+    message = f"the model raises the flag '{flag}' for these two"
+    if is_race:
+        where = names.location(first.address)
+        message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
+    stack = replayed.done(second).stack
+    return Finding(kind, message, second.thread, to_frames(stack), notes)
+
+
+def _access_note(event: Event, replayed: Replayed, names: Names) -> Note:
+    function = function_of_thread(replayed.world, event.thread)
+    what = {"R": "reads", "W": "writes", "F": "has a fence"}[event.kind]
+    value = f" {names.value(event.value, 8 * event.size)}" if event.accesses_memory else ""
+    atomic = f", {event.order.value}" if event.order.atomic else ""
+    message = f"thread {event.thread} ({function}) {what}{value}{atomic}"
+    return Note(message, event.thread, to_frames(replayed.done(event).stack))
+
+
+_DESCRIBE: dict[str, Callable[[Failure, Replayed, Names], Finding]] = {
+    "assertion": _assertion,
+    "call": _bad_call,
+    "join": _bad_join,
+    "allocation": _bad_allocation,
+    "memory": _outside,
+    "use after free": _use_after_free,
+    "double free": _double_free,
+    "release": _bad_free,
+    "leak": _leak,
+    DEADLOCK: _deadlock,
+}

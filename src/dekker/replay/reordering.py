@@ -1,0 +1,136 @@
+"""Which pairs of accesses a model lets take effect against program order in an execution.
+
+An execution that no interleaving explains has a cycle of program order and communication. On a shortest one, among
+plain accesses if there is one rather than inside of library calls, some steps along program order are not kept. They
+are found by asking which fences would forbid the execution: strong fences between all these pairs do; those are taken
+away again, one by one, as long as the rest forbids it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dekker.cat.model import Model
+from dekker.execution import Event, Execution, Relation, base_value
+from dekker.replay.judge import judge
+
+Pair = tuple[int, int]
+
+COMMUNICATION = ("rf", "co", "fr")
+STRONG_FENCES = ("mfence", "c11.seq_cst")
+"""For processors and for C11."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reordering:
+    """`cycle` holds each step with its relation. `pairs` are in program order; they are not kept in that order."""
+
+    cycle: tuple[tuple[int, str, int], ...]
+    pairs: tuple[Pair, ...]
+
+
+def reordering(model: Model, execution: Execution) -> Reordering | None:
+    """None if the execution is one of an interleaving."""
+    relations = {name: _rows(name, execution) for name in ("po", *COMMUNICATION)}
+    together = [0] * len(execution.events)
+    for rows in relations.values():
+        together = [a | b for a, b in zip(together, rows, strict=True)]
+    plain = sum(1 << n for n, event in enumerate(execution.events) if event.span is None or "(" not in event.span.text)
+    cycle = shortest_cycle(together, plain) or shortest_cycle(together)
+    if cycle is None:
+        return None
+    steps = tuple((a, _relation(relations, a, b), b) for a, b in pairwise(cycle))
+    own = [(a, b) for a, name, b in steps if name == "po"]
+    return Reordering(steps, tuple(_needed(model, execution, own)))
+
+
+def _rows(name: str, execution: Execution) -> Relation:
+    value = base_value(name, execution)
+    assert not isinstance(value, int)
+    return value
+
+
+def _relation(relations: dict[str, Relation], source: int, target: int) -> str:
+    """Communication says more than program order."""
+    names = (*COMMUNICATION, "po")
+    return next(name for name in names if relations[name][source] >> target & 1)
+
+
+def _needed(model: Model, execution: Execution, pairs: list[Pair]) -> list[Pair]:
+    needed = list(pairs)
+    if judge(model, with_fences(execution, needed)).allowed:
+        return needed
+    for pair in pairs:
+        fewer = [other for other in needed if other != pair]
+        if not judge(model, with_fences(execution, fewer)).allowed:
+            needed = fewer
+    return needed
+
+
+def with_fences(execution: Execution, pairs: Iterable[Pair]) -> Execution:
+    """The execution with strong fences right behind the first event of each pair."""
+    events = list(execution.events)
+    po = list(execution.relations["po"])
+    for first, _ in pairs:
+        thread = events[first].thread
+        for kind in STRONG_FENCES:
+            new = len(events)
+            later = po[first]
+            po = [row | 1 << new if n == first or row >> first & 1 else row for n, row in enumerate(po)]
+            po.append(later)
+            events.append(Event("F", thread, new, fence=kind))
+    added = len(events) - len(execution.events)
+    relations = {name: [*rows, *[0] * added] for name, rows in execution.relations.items() if name != "po"}
+    return Execution(tuple(events), {**relations, "po": po})
+
+
+def shortest_cycle(rows: Relation, among: int = -1) -> list[int] | None:
+    """The events of a shortest cycle, the first repeated at the end; among events that are members of a set."""
+    left = _on_cycles(rows, among)
+    members = [n for n in range(len(rows)) if left >> n & 1]
+    found = (_shortest_from(rows, left, start) for start in members)
+    return min((cycle for cycle in found if cycle is not None), key=len, default=None)
+
+
+def _on_cycles(rows: Relation, among: int) -> int:
+    """Without events that nothing leads from or to, again and again."""
+    left = (1 << len(rows)) - 1 & among
+    while True:
+        reached = 0
+        for n, row in enumerate(rows):
+            reached |= row if left >> n & 1 else 0
+        kept = sum(1 << n for n, row in enumerate(rows) if left >> n & 1 and row & left) & reached
+        if kept == left:
+            return left
+        left = kept
+
+
+def _shortest_from(rows: Relation, left: int, start: int) -> list[int] | None:
+    levels = [1 << start]
+    seen = 0
+    while levels[-1]:
+        following = 0
+        for n in _members(levels[-1]):
+            following |= rows[n]
+        following &= left & ~seen
+        if following >> start & 1:
+            return _back(rows, levels, start)
+        seen |= following
+        levels.append(following)
+    return None
+
+
+def _back(rows: Relation, levels: list[int], start: int) -> list[int]:
+    path = [start]
+    for level in reversed(levels):
+        path.append(next(n for n in _members(level) if rows[n] >> path[-1] & 1))
+    return path[::-1]
+
+
+def _members(row: int) -> Iterable[int]:
+    while row:
+        low = row & -row
+        yield low.bit_length() - 1
+        row ^= low

@@ -1,0 +1,257 @@
+"""What instructions do in a replay: registers, memory, control."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.flow import reads_between
+from dekker.ir.instructions import (
+    Assert,
+    Assign,
+    Assume,
+    Await,
+    Branch,
+    Choose,
+    CompareExchange,
+    Fence,
+    Jump,
+    Load,
+    Rmw,
+    Store,
+    StoreConditional,
+)
+from dekker.replay.machine import BLOCKED, WAITING, Machine, Mismatch, Step
+from dekker.replay.thin_air import computed, limited
+from dekker.replay.words import Word, apply, number
+
+
+def _assign(machine: Machine, instruction: Assign) -> None:
+    machine.set(instruction.dst, machine.value(instruction.value))
+
+
+# --- memory
+
+
+def _load(machine: Machine, instruction: Load) -> None:
+    tags = frozenset(("X",)) if instruction.exclusive else frozenset[str]()
+    address = machine.value(instruction.address)
+    index, word = machine.read(address, instruction.size, instruction.order, tags)
+    if instruction.exclusive:
+        machine.linked = index
+    if instruction.signed:
+        word = apply("sext", 8 * instruction.size, word)
+    machine.set(instruction.dst, word)
+
+
+def _store(machine: Machine, instruction: Store) -> None:
+    address = machine.value(instruction.address)
+    value = machine.cut(instruction.value, instruction.size)
+    machine.write(address, instruction.size, value, instruction.order, frozenset())
+
+
+def _store_conditional(machine: Machine, instruction: StoreConditional) -> None:
+    linked, machine.linked = machine.linked, None
+    if not machine.next_is("W"):
+        machine.set(instruction.status, number(1))
+        return
+    address = machine.value(instruction.address)
+    if linked is None or machine.run.done[linked].event.address != address.value:
+        raise Mismatch(
+            f"{machine.name}: a store-conditional{machine.where()} succeeds, but the closest load-linked before it is "
+            "paired already, or read another address, or does not exist"
+        )
+    value = machine.cut(instruction.value, instruction.size)
+    tags = frozenset(("X", "RMW"))
+    index = machine.write(address, instruction.size, value, instruction.order, tags)
+    machine.retag(linked, "RMW")
+    machine.run.updates.append((linked, index, "lxsx"))
+    machine.set(instruction.status, number(0, index))
+
+
+def _rmw(machine: Machine, instruction: Rmw) -> None:
+    tags = frozenset(("AMO", "RMW", "NORET") if instruction.dst is None else ("AMO", "RMW"))
+    size, order = instruction.size, instruction.order
+    address, operand = machine.value(instruction.address), machine.cut(instruction.operand, size)
+    index, old = machine.read(address, size, order, tags)
+    written = machine.write(address, size, _updated(instruction.op, 8 * size, old, operand), order, tags)
+    machine.run.updates.append((index, written, "amo"))
+    machine.set(instruction.dst, old)
+
+
+def _updated(op: str, width: int, old: Word, operand: Word) -> Word:
+    """What a read-modify-write stores."""
+    if op == "xchg":
+        return operand
+    result = RMW_OPERATORS[op](width, old.value, operand.value)
+    return Word(
+        result,
+        limited(computed(op, width, old.shape, operand.shape), result),
+        old.sources | operand.sources,
+        operand.picked,
+    )
+
+
+def _compare_exchange(machine: Machine, instruction: CompareExchange) -> None:
+    size = instruction.size
+    address = machine.value(instruction.address)
+    expected, desired = machine.cut(instruction.expected, size), machine.cut(instruction.desired, size)
+    succeeds = _succeeds(machine)
+    tags = frozenset(("AMO", "RMW") if succeeds else ("AMO",))
+    order = instruction.order if succeeds else instruction.failure_order
+    index, old = machine.read(address, size, order, tags)
+    if succeeds != (old.value == expected.value) and (succeeds or not instruction.weak):
+        outcome = "succeeds" if succeeds else "fails"
+        raise Mismatch(
+            f"{machine.name}: a compare-exchange{machine.where()} {outcome}, but it read {old.value} and expected "
+            f"{expected.value}"
+        )
+    compared = old.sources | expected.sources
+    if succeeds:
+        stored = replace(desired, picked=desired.picked | expected.picked | compared)
+        written = machine.write(address, size, stored, order, tags)
+        machine.run.updates.append((index, written, "amo"))
+    machine.set(instruction.dst, old)
+    machine.set(instruction.success, Word(int(succeeds), int(succeeds), compared, expected.picked))
+
+
+def _succeeds(machine: Machine) -> bool:
+    """Whether the read that comes next is followed by a write of the same instruction."""
+    following = machine.taken + 1
+    if following >= len(machine.trace):
+        return False
+    item = machine.trace[following]
+    return item.kind == "W" and item.instruction == machine.instruction
+
+
+def _fence(machine: Machine, instruction: Fence) -> None:
+    machine.fence(instruction.kind)
+
+
+# --- control
+
+
+def _branch(machine: Machine, instruction: Branch) -> None:
+    condition = machine.value(instruction.condition)
+    machine.depend_on(condition)
+    if condition.value:
+        machine.go(instruction.target)
+
+
+def _assume(machine: Machine, instruction: Assume) -> None:
+    condition = machine.value(instruction.condition)
+    machine.depend_on(condition)
+    if not condition.value:
+        raise machine.end(BLOCKED)
+
+
+def _await(machine: Machine, instruction: Await) -> None:
+    """A thread whose condition fails reads again; that its trace ends there means that it waits for ever."""
+    condition = machine.value(instruction.condition)
+    machine.depend_on(condition)
+    if condition.value:
+        return
+    if machine.peek() is None:
+        call = machine.calls[-1]
+        head = call.function.labels[instruction.target]
+        machine.run.last_round = machine.rounds.get((len(machine.calls), head), len(machine.run.done))
+        machine.run.is_idle = not reads_between(call.function, head, call.pc)
+        raise machine.end(WAITING)
+    machine.go(instruction.target)
+
+
+def _assert(machine: Machine, instruction: Assert) -> None:
+    condition = machine.value(instruction.condition)
+    if not instruction.loose:
+        machine.depend_on(condition)
+    if condition.value:
+        return
+    if not instruction.loose or machine.peek() is None:
+        raise machine.fail("assertion", instruction.message)
+    machine.note_failure("assertion", instruction.message)
+
+
+def _choose(machine: Machine, instruction: Choose) -> None:
+    chosen = machine.take("C", f"a choice from {instruction.low} to {instruction.high}").value
+    if not 0 <= chosen <= mask(64) or (chosen - instruction.low) & mask(64) > instruction.high - instruction.low:
+        raise Mismatch(f"{machine.name} chooses {chosen}{machine.where()}, which is out of range")
+    machine.set(instruction.dst, number(chosen))
+
+
+STEPS: dict[type, Step] = {
+    Assign: _assign,
+    Load: _load,
+    Store: _store,
+    StoreConditional: _store_conditional,
+    Rmw: _rmw,
+    CompareExchange: _compare_exchange,
+    Fence: _fence,
+    Jump: lambda machine, instruction: machine.go(instruction.target),
+    Branch: _branch,
+    Assume: _assume,
+    Await: _await,
+    Assert: _assert,
+    Choose: _choose,
+}
+
+
+# --- before other threads exist
+
+
+def _load_alone(machine: Machine, instruction: Load) -> None:
+    word = _read_alone(machine, machine.value(instruction.address).value, instruction.size)
+    machine.set(instruction.dst, apply("sext", 8 * instruction.size, word) if instruction.signed else word)
+
+
+def _read_alone(machine: Machine, address: int, size: int) -> Word:
+    _demand_object(machine, address, size)
+    return number(machine.world.read(address, size))
+
+
+def _store_alone(machine: Machine, instruction: Store) -> None:
+    value = machine.cut(instruction.value, instruction.size)
+    _write_alone(machine, machine.value(instruction.address).value, instruction.size, value)
+
+
+def _write_alone(machine: Machine, address: int, size: int, value: Word) -> None:
+    _demand_object(machine, address, size)
+    machine.world.write(address, size, value.value, machine.span)
+
+
+def _demand_object(machine: Machine, address: int, size: int) -> None:
+    if machine.world.is_released(address):
+        raise machine.fail(
+            "use after free", f"access to memory at {address:#x} that may have been freed", address, size
+        )
+    if not machine.world.contains(address, size):
+        raise machine.fail("memory", f"access to {size} bytes at {address:#x}, which lie in no object", address, size)
+
+
+def _rmw_alone(machine: Machine, instruction: Rmw) -> None:
+    address, size = machine.value(instruction.address).value, instruction.size
+    old, operand = _read_alone(machine, address, size), machine.cut(instruction.operand, size)
+    _write_alone(machine, address, size, _updated(instruction.op, 8 * size, old, operand))
+    machine.set(instruction.dst, old)
+
+
+def _compare_exchange_alone(machine: Machine, instruction: CompareExchange) -> None:
+    address, size = machine.value(instruction.address).value, instruction.size
+    old, expected = _read_alone(machine, address, size), machine.cut(instruction.expected, size)
+    succeeds = old.value == expected.value
+    if succeeds:
+        _write_alone(machine, address, size, machine.cut(instruction.desired, size))
+    machine.set(instruction.dst, old)
+    machine.set(instruction.success, number(int(succeeds)))
+
+
+def _fence_alone(machine: Machine, instruction: Fence) -> None:
+    """Nobody is there to notice."""
+
+
+STEPS_ALONE: dict[type, Step] = {
+    Load: _load_alone,
+    Store: _store_alone,
+    Rmw: _rmw_alone,
+    CompareExchange: _compare_exchange_alone,
+    Fence: _fence_alone,
+}

@@ -1,0 +1,110 @@
+"""What the threads of a replay share: the memory they start with, the objects they allocate, the threads they start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dekker.ir.layout import Layout, header_address
+from dekker.ir.memory import InitialMemory
+from dekker.ir.program import Function, Program
+from dekker.replay.words import Word
+from dekker.source import Span
+
+
+class Frame(NamedTuple):
+    """A call that has not returned: the function, and where it is."""
+
+    function: str
+    span: Span | None
+
+
+Stack = tuple[Frame, ...]
+"""The innermost call last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """`name` is the register that took the address."""
+
+    start: int
+    size: int
+    thread: int
+    name: str
+    stack: Stack
+    zeroed: bool = False
+    local: bool = False
+    permanent: bool = False
+
+    @property
+    def header(self) -> int:
+        return header_address(self.start)
+
+    def contains(self, address: int, size: int = 1) -> bool:
+        return self.start <= address and address + size <= self.start + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a thread came into being; `parent` is -1 for those that exist from the start."""
+
+    function: Function
+    arguments: tuple[Word, ...]
+    parent: int = -1
+    stack: Stack = ()
+
+
+@dataclass
+class World:
+    program: Program
+    places: Layout
+    starts: dict[int, Start] = field(default_factory=dict)
+    allocations: dict[int, Allocation] = field(default_factory=dict)
+    first_of_user: dict[int, str] = field(default_factory=dict)
+    """The first function of each thread that no library brings along."""
+    released: dict[int, Stack] = field(default_factory=dict)
+    """Objects that the first thread freed before there were others, and where."""
+    written: dict[int, tuple[int, Span | None]] = field(default_factory=dict)
+    """Bytes that the first thread wrote before there were others, and where."""
+
+    def __post_init__(self) -> None:
+        self.initial = InitialMemory(self.program, self.places)
+
+    def contains(self, address: int, size: int) -> bool:
+        """Whether all these bytes lie in one object."""
+        if self.places.contains(address, size):
+            return True
+        present = (item for item in self.allocations.values() if item.start not in self.released)
+        return any(item.contains(address, size) for item in present)
+
+    def is_released(self, address: int) -> bool:
+        """Whether the address lies in an object that was freed before there were other threads."""
+        found = self.allocation_at(address) if self.released else None
+        return found is not None and found.start in self.released
+
+    def allocation_at(self, address: int) -> Allocation | None:
+        return next((item for item in self.allocations.values() if item.contains(address)), None)
+
+    def read(self, address: int, size: int) -> int:
+        """The initial state of what events access."""
+        return sum(self._byte(address + i) << 8 * i for i in range(size))
+
+    def _byte(self, address: int) -> int:
+        found = self.written.get(address)
+        return found[0] if found is not None else self.initial.read(address, 1)
+
+    def writer(self, address: int) -> Span | None:
+        """Where the first thread wrote this byte before there were others."""
+        return self.written.get(address, (0, None))[1]
+
+    def write(self, address: int, size: int, value: int, span: Span | None) -> None:
+        for i in range(size):
+            self.written[address + i] = (value >> 8 * i & 0xFF, span)
+
+    def function_at(self, address: int) -> Function | None:
+        place = self.places.locate(address)
+        return self.program.function_by_name.get(place.symbol) if place is not None and not place.offset else None
+
+    def functions_among(self, words: Sequence[Word]) -> list[Function]:
+        return [found for word in words if (found := self.function_at(word.value)) is not None]

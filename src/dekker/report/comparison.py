@@ -1,0 +1,65 @@
+"""The answer of `dekker compare`: a line for each model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from dekker.report.check_report import CheckReport, check_record
+from dekker.result import Verdict
+
+HEADS = ("model", "verdict", "traces", "blocked", "time", "engine", "what")
+WIDTHS = (9, 17, 9, 9, 9, 9)
+RIGHT = frozenset(("traces", "blocked", "time"))
+
+
+def table_head() -> str:
+    return _line(HEADS)
+
+
+def table_row(report: CheckReport) -> str:
+    """The first violation, or what keeps the verdict from being final."""
+    result = report.result
+    if report.error is not None:
+        return _line((report.model, report.verdict.value, "-", "-", "-", "-", _first_line(report.error)))
+    counts = (str(result.complete_executions), str(result.blocked), f"{report.time_s:.3f} s")
+    return _line((report.model, report.verdict.value, *counts, report.engine, _what(report)))
+
+
+def comparison_json(reports: Sequence[CheckReport]) -> str:
+    """Without the runs that show the violations; `dekker check` has them."""
+    files = list(reports[0].paths) if reports else []
+    return json.dumps({"files": files, "models": [_record(report) for report in reports]})
+
+
+def _record(report: CheckReport) -> dict[str, object]:
+    result = report.result
+    record = check_record(report, witness=False)
+    counts = {"traces": result.complete_executions, "blocked": result.blocked}
+    return {**record, **counts, "error": report.error}
+
+
+def _line(cells: Sequence[str]) -> str:
+    padded = [
+        cell.rjust(width) if head in RIGHT else cell.ljust(width)
+        for head, cell, width in zip(HEADS, cells, WIDTHS, strict=False)
+    ]
+    return "  ".join((*padded, cells[-1])).rstrip()
+
+
+def _what(report: CheckReport) -> str:
+    result = report.result
+    if report.violations:
+        first = report.violations[0]
+        place = "" if first.span is None else f" at {PurePath(first.span.source.name).name}:{first.span.line}"
+        return f"{first.finding.kind}{place}"
+    if report.verdict is Verdict.UNSAFE:
+        return "the condition on final states"
+    if result.stopped_by is not None:
+        return f"stopped by {result.stopped_by}"
+    return f"{result.cut} cut at --unroll {report.limits.unroll}" if result.cut else ""
+
+
+def _first_line(text: str) -> str:
+    return text.split("\n", 1)[0]

@@ -1,0 +1,54 @@
+"""One program under several models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dekker.cat.model import Model
+from dekker.errors import ModelError, UnsupportedError
+from dekker.frontends import default_model
+from dekker.ir.program import Program
+from dekker.models import load_model
+from dekker.report.check_report import CheckReport
+from dekker.result import Result, Verdict
+from dekker.run.check import CheckOptions, check_program, read_program
+from dekker.run.fit import require_fit
+from dekker.run.prepare import compile_for
+from dekker.task import Progress
+
+USUAL_MODELS = ("sc", "tso", "pso", "power", "aarch64")
+
+
+def compare(
+    paths: Sequence[str], names: Sequence[str], options: CheckOptions, progress: Progress | None = None
+) -> Iterator[CheckReport]:
+    """A report for each model, as soon as it is there; the program is read once. Without names these are the usual
+    models and the program's own, as far as they know its fences and memory orders."""
+    models = [load_model(name) for name in dict.fromkeys(names)]
+    program = read_program(paths, options)
+    for model in models or _fitting_models(program):
+        yield replace(_report(program, model, options, progress), paths=tuple(paths))
+
+
+def _fitting_models(program: Program) -> list[Model]:
+    names = dict.fromkeys((*USUAL_MODELS, default_model(program)))
+    return [model for model in map(load_model, names) if _fits(program, model)]
+
+
+def _fits(program: Program, model: Model) -> bool:
+    try:
+        require_fit(compile_for(program, model), model)
+    except ModelError:
+        return False
+    return True
+
+
+def _report(program: Program, model: Model, options: CheckOptions, progress: Progress | None) -> CheckReport:
+    """What one model or engine cannot handle is left undecided there; it does not spoil the others."""
+    try:
+        return check_program(program, model, options, progress)
+    except (ModelError, UnsupportedError) as error:
+        result = Result(stopped_by="error")
+        engine = options.engine or ""
+        return CheckReport((), model.name, engine, options.limits, Verdict.UNKNOWN, (), result, 0.0, str(error))

@@ -1,0 +1,91 @@
+"""`dekker compare` as a person calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import Outcome, dekker
+from tests.cli.test_check import RELAXED, STORE_BUFFERING, STRONG
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MESSAGE = str(EXAMPLES / "litmus" / "message-power.litmus")
+LOAD_BUFFERING = str(EXAMPLES / "rsmc" / "load-buffering.rsmc")
+
+
+def rows(outcome: Outcome) -> dict[str, list[str]]:
+    """Model and the words of its line."""
+    return {line.split()[0]: line.split()[1:] for line in outcome.out.splitlines()[1:]}
+
+
+def store_buffering(folder: Path, *arguments: str) -> Outcome:
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    file = folder / "program.c"
+    file.write_text(STORE_BUFFERING, encoding="utf-8")
+    return dekker("compare", str(file), *arguments)
+
+
+def test_a_c_program_goes_wrong_where_the_model_lets_it(tmp_path: Path) -> None:
+    outcome = store_buffering(tmp_path, "--", RELAXED)
+    assert outcome.status == 1
+    found = rows(outcome)
+    assert list(found) == ["sc", "tso", "pso", "power", "aarch64", "rc11"]
+    assert found.pop("sc")[:3] == ["SAFE", "3", "0"]
+    for words in found.values():
+        assert (words[0], words[-3:]) == ("UNSAFE", ["assertion", "at", "program.c:22"])
+
+
+def test_nothing_wrong_anywhere_is_status_0(tmp_path: Path) -> None:
+    outcome = store_buffering(tmp_path, "--models", "sc, tso,power,tso", "--", STRONG)
+    assert outcome.status == 0
+    assert list(rows(outcome)) == ["sc", "tso", "power"]
+    assert {words[0] for words in rows(outcome).values()} == {"SAFE"}
+
+
+@pytest.mark.parametrize(
+    ("file", "safe", "unsafe"),
+    [
+        (MESSAGE, {"power", "aarch64"}, {"sc", "tso", "pso"}),
+        (LOAD_BUFFERING, {"power", "aarch64"}, {"sc", "tso", "pso"}),
+    ],
+)
+def test_litmus_tests_and_rsmc_programs(file: str, safe: set[str], unsafe: set[str]) -> None:
+    outcome = dekker("compare", file)
+    assert outcome.status == 1
+    found = rows(outcome)
+    assert {model for model, words in found.items() if words[0] == "SAFE"} == safe
+    assert {model for model, words in found.items() if words[0] == "UNSAFE"} == unsafe
+
+
+def test_undecided_is_status_3_unless_something_is_wrong(tmp_path: Path) -> None:
+    undecided = store_buffering(tmp_path, "-m", "sc,tso", "--max-traces", "1", "--", STRONG)
+    assert undecided.status == 3
+    assert all(words[0] == "UNKNOWN" and words[-1] == "traces" for words in rows(undecided).values())
+    mixed = dekker("compare", MESSAGE, "-m", "rc11,sc")
+    assert mixed.status == 1
+    assert rows(mixed)["rc11"][0] == "UNKNOWN"
+    assert "gives no meaning to the fence" in mixed.err
+
+
+def test_json(tmp_path: Path) -> None:
+    answer = json.loads(store_buffering(tmp_path, "--json", "-", "-m", "sc,power", "--", RELAXED).out)
+    assert answer["files"] == [str(tmp_path / "program.c")]
+    first, second = answer["models"]
+    assert (first["model"], first["verdict"], first["traces"], first["violation"]) == ("sc", "SAFE", 3, None)
+    assert (second["model"], second["verdict"]) == ("power", "UNSAFE")
+    assert (second["violation"]["kind"], second["violation"]["line"]) == ("assertion", 22)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("missing.litmus",),
+        (MESSAGE, "-m", "frob"),
+        (MESSAGE, "-m", ","),
+        (MESSAGE, LOAD_BUFFERING),
+        (MESSAGE, "--", "-DX"),
+    ],
+)
+def test_wrong_calls_are_status_2(arguments: tuple[str, ...]) -> None:
+    assert dekker("compare", *arguments).status == 2
