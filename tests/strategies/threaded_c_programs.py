@@ -298,7 +298,9 @@ class _Generator:
         return f"{self._local()} = table[{self._one('0', '1', 'a & 1')}]({self._number()});"
 
     def _thread_local(self) -> str:
-        return self._one(f"own += {self._value()};", f"{self._local()} = own;", "own = a; { int *mine = &own; b = *mine; }")
+        return self._one(
+            f"own += {self._value()};", f"{self._local()} = own;", "own = a; { int *mine = &own; b = *mine; }"
+        )
 
     def _loop(self) -> str:
         self.temporaries += 1
