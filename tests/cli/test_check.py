@@ -99,7 +99,7 @@ def test_all_engines_agree_on_a_program_with_threads(tmp_path: Path, model: str)
 
 BYTES = r"""#include <assert.h>
 #include <pthread.h>
-int number;
+int number, early;
 void *fill(void *_) {
   number = 0x01020304;
   return 0;
@@ -109,7 +109,7 @@ int main(void) {
   int sum = 0;
   unsigned char *bytes = (unsigned char *)&number;
   pthread_create(&thread, 0, fill, 0);
-  if (EARLY) sum = bytes[1];
+  if (EARLY) early = bytes[1];
   pthread_join(thread, 0);
   for (int i = 0; i < 4; i++) sum += bytes[i];
   assert(sum == 10);
