@@ -78,11 +78,11 @@ def _run_itself(witness: Witness, order: OutOfOrder | None, width: int) -> str:
 
 def _violation_lines(violation: CheckViolation) -> list[str]:
     finding = violation.finding
-    head = Diagnostic(f"{finding.kind}: {finding.message}", _span(violation)).render("violation")
+    head = Diagnostic(f"{finding.kind}: {finding.message}", place_of(violation)).render("violation")
     return [head, *finding_text(finding, violation.witness)]
 
 
-def _span(violation: CheckViolation) -> Span | None:
+def place_of(violation: CheckViolation) -> Span | None:
     """The place in the user's file, which for what happens inside of a library is that of the call."""
     stack = user_frames(violation.finding.stack)
     place, witness = (stack[-1] if stack else None), violation.witness
@@ -163,7 +163,7 @@ def _violation(violations: tuple[CheckViolation, ...], with_witness: bool) -> di
 
 
 def _described(violation: CheckViolation) -> dict[str, object]:
-    finding, span, witness = violation.finding, _span(violation), violation.witness
+    finding, span, witness = violation.finding, place_of(violation), violation.witness
     thread = finding.thread if finding.thread >= 0 else None
     return {
         "kind": finding.kind,

@@ -51,7 +51,7 @@ from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.models import is_built_in
 from dekker.resources import resident_mb
-from dekker.result import Examples, Result, State, Violation
+from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
 from dekker.task import Task
 
 NAME = "axiomatic"
@@ -268,6 +268,8 @@ class _Oracle:
             self._count_deadlock(accepted)
             self._count_flags(accepted)
             return
+        if statuses & {"blocked", "waiting", "joining"}:
+            result.statistics[ENDED_WAITING] = result.statistics.get(ENDED_WAITING, 0) + 1
         if result.complete_executions == self.task.limits.max_traces:
             raise LimitReached("traces")
         self._count(accepted)
