@@ -67,7 +67,7 @@ def test_json(tmp_path: Path) -> None:
     answer = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "tso", "--json", "-", "--", RELAXED).out)
     assert answer.keys() == {"verdict", "model", "engine", "complete", "bounds", "stats", "violation"}
     assert (answer["verdict"], answer["model"], answer["complete"]) == ("UNSAFE", "tso", False)
-    assert answer["bounds"] == {"unroll": 4, "cut": [], "stopped_by": "violation"}
+    assert answer["bounds"] == {"unroll": 4, "nondet": [], "cut": [], "stopped_by": "violation"}
     violation = answer["violation"]
     assert violation.keys() >= {"kind", "message", "file", "line", "thread", "witness"}
     assert (violation["kind"], violation["line"], violation["column"]) == ("assertion", 22, 3)
@@ -271,3 +271,64 @@ def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
     assert re.search(r"cut where the loop at .*program\.c:1:36 went round more than 4 times \(--unroll 4\)", cut.out)
     bounds = json.loads(check(tmp_path, counting, "-m", "sc", "--json", "-").out)["bounds"]
     assert [(place["line"], place["column"]) for place in bounds["cut"]] == [(1, 36)]
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "pso", "power", "aarch64", "riscv", "rc11"])
+def test_all_engines_agree_on_a_program_with_threads(tmp_path: Path, model: str) -> None:
+    outcome = check(tmp_path, STORE_BUFFERING, "--model", model, "--engine", "all", "--", RELAXED)
+    assert outcome.status == (0 if model == "sc" else 1), outcome.err
+    assert "(all)" in outcome.out
+
+
+BYTES = r"""#include <assert.h>
+#include <pthread.h>
+int number, early;
+void *fill(void *_) {
+  number = 0x01020304;
+  return 0;
+}
+int main(void) {
+  pthread_t thread;
+  int sum = 0;
+  unsigned char *bytes = (unsigned char *)&number;
+  pthread_create(&thread, 0, fill, 0);
+  if (EARLY) early = bytes[1];
+  pthread_join(thread, 0);
+  for (int i = 0; i < 4; i++) sum += bytes[i];
+  assert(sum == 10);
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "power", "rc11"])
+def test_an_int_may_be_read_by_bytes_where_nothing_races(tmp_path: Path, model: str) -> None:
+    outcome = check(tmp_path, BYTES, "--model", model, "--", "-DEARLY=0")
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_what_races_in_different_sizes_is_refused_with_both_lines(tmp_path: Path) -> None:
+    outcome = check(tmp_path, BYTES, "--model", "tso", "--", "-DEARLY=1")
+    assert outcome.status == 2
+    assert "program.c:5:10: error: threads access the same bytes in different sizes" in outcome.err
+    assert "program.c:13" in outcome.err
+
+
+def test_floating_point_runs_on_the_rsmc_engine(tmp_path: Path) -> None:
+    text = r"""#include <assert.h>
+#include <pthread.h>
+double half = 0.5;
+float sum;
+void *add(void *_) {
+  sum = (float)(half * 3) + 0.25f;
+  return 0;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, add, 0);
+  pthread_join(thread, 0);
+  assert(sum == 1.75f && (int)(sum * 4) == 7);
+}
+"""
+    outcome = check(tmp_path, text, "--model", "tso")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "(rsmc)" in outcome.out
