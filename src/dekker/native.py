@@ -85,6 +85,7 @@ class NativeProgram:
     arguments: list[int]
     function_addresses: list[tuple[int, int]]
     synchronisation: tuple[int, int, int, int, int]
+    finds_leaks: bool = False
 
 
 RawTrace = list[tuple[int, int, int, int, int, int, int, int]]
@@ -176,6 +177,7 @@ def _explore(
             (limits.memory_mb or 0) << 20,
             examples,
             limits.stop_at_first,
+            program.finds_leaks,
         ),
         progress,
     )

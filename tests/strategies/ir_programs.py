@@ -34,8 +34,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -210,7 +212,7 @@ def _choose(draw: st.DrawFn, scope: Scope) -> Instruction:
 
 
 def _allocate(draw: st.DrawFn, scope: Scope) -> Instruction:
-    return Allocate(draw(NAMES), expression(draw, scope), draw(ALIGNS), _flag(draw), _flag(draw))
+    return Allocate(draw(NAMES), expression(draw, scope), draw(ALIGNS), _flag(draw), _flag(draw), _flag(draw))
 
 
 Drawer = Callable[[st.DrawFn, Scope], Instruction]
@@ -226,11 +228,12 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     Fence: lambda draw, scope: Fence(_one(draw, FENCES)),
     Join: lambda draw, scope: Join(_result(draw), expression(draw, scope)),
     Assume: lambda draw, scope: Assume(expression(draw, scope)),
-    Assert: lambda draw, scope: Assert(expression(draw, scope), draw(NAMES)),
+    Assert: lambda draw, scope: Assert(expression(draw, scope), draw(NAMES), _flag(draw)),
     Print: lambda draw, scope: Print(draw(NAMES), _some(draw, lambda: expression(draw, scope))),
     Choose: _choose,
     Allocate: _allocate,
     Free: lambda draw, scope: Free(expression(draw, scope)),
+    Measure: lambda draw, scope: Measure(draw(NAMES), expression(draw, scope)),
 }
 
 ENDS: dict[type[Instruction], Drawer] = {
@@ -238,6 +241,7 @@ ENDS: dict[type[Instruction], Drawer] = {
     Spawn: lambda draw, scope: Spawn(_result(draw), *_callee(draw, scope)),
     Return: lambda draw, scope: Return(expression(draw, scope) if _flag(draw) else None),
     Exit: lambda draw, scope: Exit(_flag(draw)),
+    Refuse: lambda draw, scope: Refuse(draw(NAMES)),
 }
 
 JUMPS: dict[type[Instruction], Drawer] = {

@@ -42,6 +42,7 @@ STATUS = {
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
+@click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
@@ -56,6 +57,7 @@ def command(
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
+    leaks: bool,
     keep_going: bool,
     cc: str | None,
     json_file: str | None,
@@ -69,7 +71,7 @@ def command(
     leads to it.
     """
     limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
-    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc))
+    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, leaks))
     if json_file != "-":
         print(check_text(report, terminal_width()))
     if witness_file is not None:

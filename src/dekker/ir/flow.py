@@ -11,11 +11,15 @@ from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Una
 from dekker.ir.instructions import (
     Await,
     Branch,
+    Call,
+    CompareExchange,
     Exit,
     Instruction,
     Jump,
     Load,
+    Refuse,
     Return,
+    Rmw,
     StoreConditional,
 )
 from dekker.ir.program import Function
@@ -40,9 +44,14 @@ def successors(function: Function, index: int) -> tuple[int, ...]:
             return (function.labels[target],)
         case Branch(_, target) | Await(_, target):
             return (index + 1, function.labels[target])
-        case Return() | Exit():
+        case Return() | Exit() | Refuse():
             return ()
     return (index + 1,)
+
+
+def reads_between(function: Function, first: int, last: int) -> bool:
+    """Whether the code from the first instruction to the last reads memory, or may do so in a call."""
+    return any(isinstance(step, Load | Rmw | CompareExchange | Call) for step in function.body[first:last])
 
 
 def predecessors(function: Function) -> list[list[int]]:

@@ -69,8 +69,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -334,8 +336,15 @@ def _allocate(i: Allocate, scope: _Scope) -> None:
     _check_expression(i.size, scope)
 
 
-def _free(i: Free, scope: _Scope) -> None:
+def _free(i: Free | Measure, scope: _Scope) -> None:
     _check_expression(i.address, scope)
+
+
+def _exit(i: Exit, scope: _Scope) -> None:
+    if i.status is not None:
+        _check_expression(i.status, scope)
+        if not i.everything:
+            raise _Problem("the end of a thread has no status")
 
 
 def _nothing(i: Instruction, scope: _Scope) -> None:
@@ -363,9 +372,11 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,
+    Measure: _free,
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,
-    Exit: _nothing,
+    Exit: _exit,
+    Refuse: _nothing,
 }
 
 
@@ -451,7 +462,7 @@ def _section_problem(instruction: Instruction, state: int, thread: bool) -> str 
             return "an atomic section begins inside another one"
         case AtomicEnd() if state == _OUTSIDE:
             return "an atomic section ends that has not begun"
-        case Return() | Exit(False) if state == _INSIDE and thread:
+        case Return() | Exit(everything=False) if state == _INSIDE and thread:
             return "the thread ends inside an atomic section"
     return None
 

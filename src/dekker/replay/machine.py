@@ -37,6 +37,7 @@ MAX_STEPS_ALONE = 10_000_000
 """Before other threads exist."""
 
 COMPLETE, BLOCKED, WAITING, FAILED, STOPPED = "complete", "blocked", "waiting", "failed", "stopped"
+ENDED = "ended"
 UNBORN = "unborn"
 
 
@@ -89,9 +90,10 @@ class Printed:
 
 @dataclass
 class ThreadRun:
-    """What a thread did. `end` is `complete`, `blocked` (an assumption failed), `waiting` (an await whose condition
-    failed, with `last_round` the number of events before its last round; or for the end of the thread `waits_for`),
-    `failed` (see `failure`), `stopped` (it would go on, perhaps for ever, but its trace ends) or `unborn`."""
+    """What a thread did. `end` is `complete`, `ended` (it ended the program), `blocked` (an assumption failed),
+    `waiting` (an await whose condition failed, with `last_round` the number of events before its last round; or for the
+    end of the thread `waits_for`), `failed` (see `failure`), `stopped` (it would go on, perhaps for ever, but its trace
+    ends) or `unborn`."""
 
     thread: int
     done: list[Done] = field(default_factory=list)
@@ -103,6 +105,8 @@ class ThreadRun:
     failure: Failure | None = None
     last_round: int = 0
     waits_for: int = -1
+    is_idle: bool = False
+    """It waits in a loop that reads nothing."""
 
 
 class End(Exception):
@@ -238,6 +242,11 @@ class Machine:
         self.run.end = how
         self.run.stack = self.stack()
         return End()
+
+    def note_failure(self, kind: str, message: str) -> None:
+        """Of which the thread need not know yet."""
+        if self.run.failure is None:
+            self.run.failure = Failure(kind, message, self.run.thread, self.stack())
 
     def fail(self, kind: str, message: str, address: int = 0, size: int = 0) -> End:
         self.run.failure = Failure(kind, message, self.run.thread, self.stack(), address, size)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Expr
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Order, Print, Return, Spawn
+from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Measure, Order, Print, Refuse, Return, Spawn
 from dekker.ir.layout import (
     ALLOCATION_GAP,
     HEADER_SIZE,
@@ -25,7 +26,7 @@ from dekker.ir.layout import (
 )
 from dekker.ir.program import Function
 from dekker.replay.frames import note_function
-from dekker.replay.machine import WAITING, Machine, Mismatch, NotYet, Printed, Step
+from dekker.replay.machine import ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
 from dekker.replay.words import ZERO, Word, number
 from dekker.replay.world import Allocation, Start
@@ -73,7 +74,11 @@ def _return(machine: Machine, instruction: Return) -> None:
 
 
 def _exit(machine: Machine, instruction: Exit) -> None:
-    raise machine.end_thread(ZERO)
+    raise machine.end(ENDED) if instruction.everything else machine.end_thread(ZERO)
+
+
+def _refuse(machine: Machine, instruction: Refuse) -> None:
+    raise UnsupportedError(instruction.message, machine.span)
 
 
 # --- threads
@@ -121,20 +126,46 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
     start = heap_address(machine.run.thread, machine.heap_used)
     machine.heap_used += heap_use(size)
     machine.world.allocations[start] = Allocation(
-        start, size, machine.run.thread, instruction.dst, machine.stack(), instruction.zeroed, instruction.stack
+        start,
+        size,
+        machine.run.thread,
+        instruction.dst,
+        machine.stack(),
+        instruction.zeroed,
+        instruction.stack,
+        instruction.permanent,
     )
     machine.set(instruction.dst, number(start))
+
+
+def _releasable(machine: Machine, address: int) -> Allocation:
+    found = machine.world.allocations.get(address)
+    if found is None and machine.patient and not machine.alone:
+        raise NotYet
+    if found is None or found.local or found.permanent:
+        message = f"free of {address:#x}, which is not the start of memory that was allocated"
+        raise machine.fail("release", message, address)
+    if address in machine.world.released:
+        raise machine.fail("double free", "this memory may have been freed already", found.header)
+    return found
+
+
+def _measure(machine: Machine, instruction: Measure) -> None:
+    found = _releasable(machine, machine.value(instruction.address).value)
+    machine.set(instruction.dst, number(found.size))
+
+
+def _free_alone(machine: Machine, instruction: Free) -> None:
+    address = machine.value(instruction.address).value
+    if address:
+        machine.world.released[_releasable(machine, address).start] = machine.stack()
 
 
 def _free(machine: Machine, instruction: Free) -> None:
     address = _deciding(machine, instruction.address)
     if address == 0:
         return
-    found = machine.world.allocations.get(address)
-    if found is None:
-        if machine.patient:
-            raise NotYet
-        raise machine.fail("release", f"free of {address:#x}, which was not allocated", address)
+    found = _releasable(machine, address)
     _release(machine, header_address(address), HEADER_SIZE)
     while machine.next_is("W"):
         item = machine.peek()
@@ -163,5 +194,9 @@ RUNTIME_STEPS: dict[type, Step] = {
     Join: _join,
     Allocate: _allocate,
     Free: _free,
+    Measure: _measure,
+    Refuse: _refuse,
     Print: _print,
 }
+
+RUNTIME_STEPS_ALONE: dict[type, Step] = {Free: _free_alone}

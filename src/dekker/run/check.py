@@ -26,18 +26,21 @@ DEFAULT_UNROLL = 4
 @dataclass(frozen=True)
 class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
-    comes with Dekker."""
+    comes with Dekker. `leaks`: memory that is lost at the end is a violation."""
 
     model: str | None = None
     engine: str | None = None
     limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
     flags: tuple[str, ...] = ()
     cc: str | None = None
+    leaks: bool = False
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
     started = time.perf_counter()
     program = read_program(paths, options)
+    if options.leaks:
+        program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
     report = check_program(program, model, options, progress)
     return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)

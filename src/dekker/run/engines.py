@@ -84,5 +84,8 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
         return rsmc.NAME, rsmc.run(task)
     except MixedSizes:
         raise
-    except UnsupportedError:
-        return axiomatic.NAME, axiomatic.run(task)
+    except UnsupportedError as refusal:
+        try:
+            return axiomatic.NAME, axiomatic.run(task)
+        except UnsupportedError:
+            raise refusal from None

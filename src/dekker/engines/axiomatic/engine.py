@@ -9,6 +9,7 @@ from itertools import product
 
 from dekker.cat.algebra import union
 from dekker.cat.interpreter import Slots, SlotValue, empty_slots, fill_inputs
+from dekker.engines.axiomatic.alone import was_released
 from dekker.engines.axiomatic.candidates import Search, Structure, build, order_with_prefix
 from dekker.engines.axiomatic.evaluator import (
     COHERENCE,
@@ -25,8 +26,9 @@ from dekker.engines.axiomatic.path import Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
 from dekker.engines.axiomatic.states import final_state
-from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
+from dekker.errors import UnsupportedError
 from dekker.execution import (
     DATA_RACE,
     DYNAMIC_NAMES,
@@ -42,6 +44,8 @@ from dekker.execution import (
     pairs,
 )
 from dekker.ir.conditions import formula_holds
+from dekker.ir.flow import reads_between
+from dekker.ir.instructions import Await
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
 from dekker.models import is_built_in
@@ -93,7 +97,8 @@ def accepted_executions(task: Task) -> Iterator[Accepted]:
     if is_dynamic(task.program):
         oracle.explore()
     for accepted in oracle.accepted():
-        if all(path.status in ("complete", "unborn") for path in accepted.structure.paths):
+        statuses = {path.status for path in accepted.structure.paths}
+        if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut"}):
             yield accepted
 
 
@@ -253,10 +258,11 @@ class _Oracle:
         if "cut" in statuses:
             result.cut += 1
             return
-        if "blocked" in statuses:
+        ended = "ended" in statuses
+        if "blocked" in statuses and not ended:
             result.blocked += 1
             return
-        if statuses & {"waiting", "joining"}:
+        if statuses & {"waiting", "joining"} and not ended:
             result.blocked += 1
             self._count_deadlock(accepted)
             self._count_flags(accepted)
@@ -317,19 +323,24 @@ class _Oracle:
             if event.thread not in misled or event.index < misled[event.thread].index:
                 found.append(violation)
         for violation in found:
+            if violation.kind == UNSUPPORTED:
+                raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
         return bool(failed or misled or misused)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:
             if event.accesses_memory and not event.initial and not self._is_in_object(structure, event):
+                if any(was_released(path, event.address) for path in structure.paths):
+                    yield event, use_after_free(event)
+                    continue
                 message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
                 yield event, Violation("memory", message, event.span)
 
     def _is_in_object(self, structure: Structure, event: Event) -> bool:
         if event.address >= SYNCHRONISATION_START or structure.path_event(event).release:
             return True
-        objects = (item for path in structure.paths for item in path.objects)
+        objects = (item for path in structure.paths for item in path.objects if item[0] not in path.released)
         inside = any(start <= event.address and event.address + event.size <= start + size for start, size in objects)
         return inside or self.layout.contains(event.address, event.size)
 
@@ -361,10 +372,18 @@ def waits_for_ever(accepted: Accepted) -> bool:
     start = len(structure.events) - sum(len(path.events) for path in structure.paths)
     for path in structure.paths:
         last_round = range(start + path.last_round, start + len(path.events))
-        if path.status == "waiting" and not outdated.isdisjoint(last_round):
+        if path.status == "waiting" and (not waits_for_memory(path) or not outdated.isdisjoint(last_round)):
             return False
         start += len(path.events)
     return True
+
+
+def waits_for_memory(path: Path) -> bool:
+    """A loop that reads nothing does not wait for anything."""
+    frame = path.frames[-1]
+    waiting = frame.function.body[frame.pc - 1]
+    assert isinstance(waiting, Await)
+    return reads_between(frame.function, frame.function.labels[waiting.target], frame.pc)
 
 
 def _merge(parts: Sequence[Relation], size: int) -> Relation:

@@ -20,13 +20,13 @@ from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.steps import advance
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
 from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
-from dekker.ir.instructions import Allocate, Call, Free, Join, Spawn
+from dekker.ir.instructions import Allocate, Call, Exit, Free, Instruction, Join, Measure, Spawn
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.task import Limits
 
-DYNAMIC = (Spawn, Join, Allocate, Free, Call)
+DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Call)
 
 Fields = dict[int, frozenset[tuple[int, int]]]
 
@@ -80,7 +80,7 @@ class Growth:
     def structures(self) -> Iterator[Structure]:
         threads = range(len(self.program.threads))
         paths = [first_path(self.program, self.layout, thread) for thread in threads]
-        if len(paths) == 1 and any(isinstance(i, Call | Spawn) for f in self.program.functions for i in f.body):
+        if len(paths) == 1 and any(map(_is_of_c, (i for f in self.program.functions for i in f.body))):
             paths[0], self.memory = run_alone(self._context(_State(tuple(paths)), 0), paths[0], self.memory)
         yield from self._grow(_State(tuple(paths)))
 
@@ -265,6 +265,11 @@ class Growth:
                 if not found <= self.fields.get(start, frozenset()):
                     self.fields[start] = self.fields.get(start, frozenset()) | found
                     raise NewFields
+
+
+def _is_of_c(step: Instruction) -> bool:
+    """Programs with calls, or that can end as a whole, begin without events."""
+    return isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything)
 
 
 def _event(state: _State, place: Place) -> PathEvent:

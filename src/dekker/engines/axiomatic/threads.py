@@ -41,6 +41,7 @@ from dekker.ir.instructions import (
     Free,
     Instruction,
     Join,
+    Measure,
     Order,
     Spawn,
 )
@@ -100,7 +101,7 @@ def _deciding_expression(instruction: Instruction) -> Expr | None:
             return thread
         case Allocate(_, size):
             return size
-        case Free(address):
+        case Free(address) | Measure(_, address):
             return address
     return None
 
@@ -168,8 +169,27 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
         return
     start = HEAP_START + context.thread * HEAP_PER_THREAD + path.allocated + GAP
     allocated = path.allocated + (size // GAP + 2) * GAP
-    path = replace(path, allocated=allocated, objects=(*path.objects, (start, size)))
+    own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
+    objects = (*path.objects, (start, size))
+    path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
     yield set_register(path, instruction.dst, Value(start))
+
+
+def _refused_release(world: World, path: Path, start: int, span: Span | None) -> Path | None:
+    if not world.is_object(start):
+        return fail(path, "release", f"free of {start:#x}, which is not the start of memory that was allocated", span)
+    if world.is_released(start):
+        return fail(path, "double free", "this memory may have been freed already", span)
+    return None
+
+
+@step.register
+def _(instruction: Measure, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "the size of an object", span)
+    start, path = _known(context, instruction.address, path, span)
+    refused = _refused_release(world, path, start, span)
+    sizes = {known: size for other in world.paths for known, size in other.objects}
+    yield refused or set_register(path, instruction.dst, Value(sizes.get(start, 0)))
 
 
 @step.register
@@ -179,8 +199,9 @@ def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Ite
     if start == 0:
         yield path
         return
-    if not world.is_object(start):
-        yield fail(path, "release", f"free of {start:#x}, which was not allocated", span)
+    refused = _refused_release(world, path, start, span)
+    if refused is not None:
+        yield refused
         return
     places = [(header_of(start), HEADER_SIZE)]
     places += [(start + offset, size) for offset, size in sorted(world.fields.get(start, frozenset()))]

@@ -15,7 +15,7 @@ from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, Trace
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
-from dekker.ir.instructions import Call, Free, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -28,6 +28,9 @@ from dekker.task import Task
 NAME = "rsmc"
 TRUE = Truth(True)
 ALL_BITS = mask(64)
+FIRST_PAGE = 4096
+HEAP_GIGABYTES = 4
+TOO_DEEP = "calls are nested too deeply"
 STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
@@ -147,6 +150,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         encoder.arguments,
         [(places.starts[name], number) for name, number in encoder.blocks.items()],
         (*classes, int(joins_are_last(program, observed))),
+        program.property.leaks,
     )
 
 
@@ -156,8 +160,10 @@ def _watched_pieces(task: Task) -> frozenset[tuple[str, int]]:
 
 
 def _callable_functions(program: Program) -> list[Function]:
-    """All, if any is called; what runs threads alone is not repeated."""
-    calls = any(isinstance(i, Call | Spawn) for function in program.functions for i in function.body)
+    """All, if any is called, or if the program can end as a whole, as those of C do: its first steps are then taken
+    without events. What runs threads alone is not repeated."""
+    steps = [step for function in program.functions for step in function.body]
+    calls = any(isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything) for step in steps)
     return list(program.functions) if calls else []
 
 
@@ -208,6 +214,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
             result.satisfying += count
         else:
             result.violating += count
+    _require_support(task.program, exploration)
     for kind, place, address, example in exploration.violations:
         violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
@@ -241,20 +248,36 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case "assertion":
             message = getattr(instruction, "message", "assertion")
         case "memory":
-            message = f"access to {getattr(instruction, 'size', 0)} bytes at {address:#x}, which lie in no object"
+            message = _outside(getattr(instruction, "size", 0), address)
         case "use after free":
             message = f"access to memory at {address:#x} that may have been freed"
         case "double free":
             message = "this memory may have been freed already"
         case "call":
-            message = f"call of {address:#x}, which is no function" if address else "calls are nested too deeply"
+            message = TOO_DEEP if address == ALL_BITS else f"call of {address:#x}, which is no function"
         case "join":
             message = f"join of {address}, which is no thread"
         case "release":
-            message = f"free of {address:#x}, which was not allocated"
+            message = f"free of {address:#x}, which is not the start of memory that was allocated"
+        case "leak":
+            message = f"the {address} bytes that are allocated here are lost: at the end nothing points to them"
         case _:
-            message = f"allocation of {address} bytes"
+            message = f"allocation of {address} bytes: a thread has {HEAP_GIGABYTES} GB"
     return Violation(kind, message, _span(program, place))
+
+
+def _require_support(program: Program, exploration: Exploration) -> None:
+    """An execution came to what cannot be followed."""
+    for kind, place, _, _ in exploration.violations:
+        if kind == "unsupported":
+            message = getattr(_function(program, place[1]).body[place[2]], "message", "this is not supported")
+            raise UnsupportedError(message, _span(program, place))
+
+
+def _outside(size: int, address: int) -> str:
+    if address < FIRST_PAGE:
+        return f"access to {size} bytes at {address:#x}: a null pointer, or one that was never set"
+    return f"access to {size} bytes at {address:#x}, which lie in no object"
 
 
 def _function(program: Program, block: int) -> Function:

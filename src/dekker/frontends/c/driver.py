@@ -11,6 +11,7 @@ removed.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -18,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +37,7 @@ _COMMON = (
 )
 _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 """zig defines `NDEBUG` at level 1, which would remove the assertions."""
+ABANDONED_S = 600
 _PREPROCESSED = {".i": ("-x", "c"), ".ii": ("-x", "c++")}
 """Of itself, zig does not take the option `-mcpu` for these."""
 _OTHER = ("-target", "x86_64-linux-gnu")
@@ -64,8 +67,9 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
         require_no_threads(source)
         return Compiled(source, compiled=False)
     _read(path)
-    with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
-        call = _Call((*_command(path, compiler),), tuple(flags), Path(folder), cache_folder if _is_cpp(path) else None)
+    command = [*_command(path, compiler), *flags]
+    with _folders(path, command) as (cache, folder):
+        call = _Call((*_command(path, compiler),), tuple(flags), folder, cache)
         text, messages = _emit(call, path)
         if ASYNC_LABEL.search(text):
             text, messages = _emit(call, _with_threads(call, path))
@@ -75,16 +79,15 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """How the compiler is called for a file: `folder` is for what is written, `cache` names another that lasts."""
+    """How the compiler is called for a file: `folder` is for what is written, `cache` one that lasts."""
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
     folder: Path
-    cache: Callable[[], Path] | None
+    cache: Path
 
     def run(self, output: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        kept = self.folder if self.cache is None else self.cache()
-        return _run([*self.command, *self.flags, *arguments, "-o", str(output)], kept)
+        return _run([*self.command, *self.flags, *arguments, "-o", str(output)], self.cache)
 
     def preprocess(self, output: Path, path: str) -> subprocess.CompletedProcess[str]:
         """zig refuses what belongs to later steps."""
@@ -114,6 +117,37 @@ def _with_threads(call: _Call, path: str) -> str:
         raise CompilerError(_complaint(finished, call.command))
     output.write_text(start_threads(output.read_text(encoding="utf-8")), encoding="utf-8")
     return str(output)
+
+
+@contextmanager
+def _folders(path: str, command: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Where zig keeps results, and a folder for this one. Its name belongs to what zig knows a result by, so that it
+    has to be the same for the same call; while another process uses it, there is one that is never the same."""
+    with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
+        if not _is_cpp(path):
+            yield Path(temporary), Path(temporary)
+            return
+        cache = cache_folder()
+        call = "\0".join((os.getcwd(), path, *command))
+        folder = cache / f"call-{hashlib.sha256(call.encode()).hexdigest()[:24]}"
+        if not _claim(folder):
+            yield cache, Path(temporary)
+            return
+        try:
+            yield cache, folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claim(folder: Path) -> bool:
+    """Makes the folder, also in place of one that somebody left behind."""
+    try:
+        if folder.exists() and time.time() - folder.stat().st_mtime > ABANDONED_S:
+            shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    except OSError:
+        return False
+    return True
 
 
 def _read(path: str) -> str:

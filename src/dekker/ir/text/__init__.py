@@ -31,6 +31,7 @@ words in small letters are written as they are.
                | filter FORMULA
                | observe OBSERVABLE,+
                | ignore (assertions | memory-safety),+
+               | forbid leaks
     CELL       = "[" NUMBER "]" SIZE "=" CONSTANT                                         offset and size in bytes
     REGISTER   = NAME "=" CONSTANT
     CONSTANT   = NUMBER | ADDRESS
@@ -52,13 +53,15 @@ words in small letters are written as they are.
                | [NAME "="] join EXPRESSION
                | assume EXPRESSION
                | await EXPRESSION "->" NAME                                               waits, going back to the label
-               | assert EXPRESSION "," STRING
+               | assert [loose] EXPRESSION "," STRING
+               | refuse STRING
                | print STRING "(" EXPRESSION,* ")"                                        directives as in C's printf
                | NAME "=" choose NUMBER ".." NUMBER
-               | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack]
+               | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
+               | NAME "=" measure EXPRESSION
                | free EXPRESSION
                | atomic-begin | atomic-end
-               | exit [everything]
+               | exit [everything [EXPRESSION]]
     PLACE      = "[" EXPRESSION "]"
     SIZE       = "." NUMBER                                                               bytes, as in load.4
     ORDER      = plain | relaxed | consume | acquire_pc | acquire | release | acq_rel | seq_cst

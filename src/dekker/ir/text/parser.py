@@ -29,8 +29,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -333,14 +335,24 @@ def _await(c: _Cursor) -> Instruction:
     return Await(condition, c.name("a label"))
 
 
+_MESSAGE = "a message between double quotes"
+
+
 def _return(c: _Cursor) -> Instruction:
     return Return() if c.kind in ("}", "end") or _line_ends(c) else Return(_expression(c))
 
 
+def _exit(c: _Cursor) -> Instruction:
+    if not c.accept("everything"):
+        return Exit()
+    return Exit(True) if c.kind in ("}", "end") or _line_ends(c) else Exit(True, _expression(c))
+
+
 def _assert(c: _Cursor) -> Instruction:
+    loose = c.accept("loose")
     condition = _expression(c)
     c.expect(",")
-    return Assert(condition, c.string("a message between double quotes"))
+    return Assert(condition, c.string(_MESSAGE), loose)
 
 
 def _print(c: _Cursor) -> Instruction:
@@ -357,7 +369,8 @@ def _allocate(c: _Cursor, dst: str) -> Instruction:
     size = _expression(c)
     align = c.number("an alignment in bytes") if c.accept("align") else 16
     zeroed = c.accept("zeroed")
-    return Allocate(dst, size, align, zeroed, c.accept("stack"))
+    stack = c.accept("stack")
+    return Allocate(dst, size, align, zeroed, stack, c.accept("permanent"))
 
 
 _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
@@ -369,11 +382,12 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "assume": lambda c: Assume(_expression(c)),
     "await": _await,
     "assert": _assert,
+    "refuse": lambda c: Refuse(c.string(_MESSAGE)),
     "print": _print,
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),
-    "exit": lambda c: Exit(c.accept("everything")),
+    "exit": _exit,
 }
 
 _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
@@ -382,6 +396,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "cmpxchg": lambda c, dst: _compare_exchange(c, dst, None),
     "choose": _choose,
     "allocate": _allocate,
+    "measure": lambda c, dst: Measure(dst, _expression(c)),
 }
 
 _WITH_OR_WITHOUT: dict[str, Callable[[_Cursor, str | None], Instruction]] = {
@@ -536,7 +551,7 @@ def _register(c: _Cursor) -> tuple[str, Const | Address]:
 # --- properties
 
 
-_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore")
+_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore", "forbid")
 
 
 def _property_item(c: _Cursor, prop: Property) -> Property:
@@ -555,6 +570,10 @@ def _property_item(c: _Cursor, prop: Property) -> Property:
         for flag in c.open_list_of(lambda: _flag(c)):
             prop = replace(prop, assertions=False) if flag == "assertions" else replace(prop, memory_safety=False)
         return prop
+    if kind == "forbid":
+        c.at += 1
+        c.expect("leaks")
+        return replace(prop, leaks=True)
     raise c.expected("the next part of the program", f"known: {', '.join(_ITEMS)}")
 
 

@@ -25,8 +25,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -154,9 +156,14 @@ def _compare_exchange(i: CompareExchange) -> str:
     return f"{head} {print_expression(i.expected)} -> {print_expression(i.desired)}{orders}"
 
 
+def _exit(i: Exit) -> str:
+    status = "" if i.status is None else f" {print_expression(i.status)}"
+    return f"exit everything{status}" if i.everything else "exit"
+
+
 def _allocate(i: Allocate) -> str:
     align = "" if i.align == 16 else f" align {i.align}"
-    flags = _flags(zeroed=i.zeroed, stack=i.stack)
+    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent)
     return f"{name_text(i.dst)} = allocate {print_expression(i.size)}{align}{flags}"
 
 
@@ -176,14 +183,16 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Join: lambda i: f"{_target(i.dst)}join {print_expression(i.thread)}",
     Assume: lambda i: f"assume {print_expression(i.condition)}",
     Await: lambda i: f"await {print_expression(i.condition)} -> {name_text(i.target)}",
-    Assert: lambda i: f"assert {print_expression(i.condition)}, {quote(i.message)}",
+    Assert: lambda i: f"assert{_flags(loose=i.loose)} {print_expression(i.condition)}, {quote(i.message)}",
+    Refuse: lambda i: f"refuse {quote(i.message)}",
     Print: lambda i: f"print {quote(i.text)}({_list(i.arguments)})",
     Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}",
     Allocate: _allocate,
     Free: lambda i: f"free {print_expression(i.address)}",
+    Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",
     AtomicBegin: lambda i: "atomic-begin",
     AtomicEnd: lambda i: "atomic-end",
-    Exit: lambda i: "exit everything" if i.everything else "exit",
+    Exit: _exit,
 }
 
 
@@ -234,6 +243,8 @@ def _property(item: Property) -> Iterator[str]:
     ignored = [name for name, checked in flags.items() if not checked]
     if ignored:
         yield f"ignore {', '.join(ignored)}"
+    if item.leaks:
+        yield "forbid leaks"
 
 
 def _connective(operands: tuple[Formula, ...], mark: str, word: str) -> str:

@@ -139,7 +139,7 @@ observe 0:a
         ("r = call 5()", "call", "no function"),
         ("r = call &main()", "call", "nested too deeply"),
         ("r = join 9", "join", "no thread"),
-        ("free 64", "release", "not allocated"),
+        ("free 64", "release", "not the start of memory"),
         ("p = allocate 0x7fffffffffff", "allocation", "allocation of"),
         ("p = allocate 8\nv = load.4 [p add.64 8]", "memory", "lie in no object"),
     ],

@@ -62,7 +62,7 @@ end:
         "t = t add.32 i",
         "i = i add.32 1",
         "jump head",
-        "return t",
+        "exit everything t",
     ]
     assert run(program).value == 10
 
@@ -150,7 +150,7 @@ def test_variables_are_named_by_debug_information(tmp_path: Path) -> None:
   %3 = load i32, ptr %1, align 4
   ret i32 %3"""
     text = main_of(body) + '!5 = !DILocalVariable(name: "counter", scope: !7, line: 1)\n'
-    assert listing(from_ir(tmp_path, text)) == ["counter = 1", "return counter"]
+    assert listing(from_ir(tmp_path, text)) == ["counter = 1", "exit everything counter"]
 
 
 # --- arithmetic
@@ -411,7 +411,7 @@ def test_orders(tmp_path: Path) -> None:
         "c = rmw.umax.4 [&x], 3 acq_rel",
         "rmw.xchg.4 [&x], c seq_cst",
         "e%0, e%1 = cmpxchg.4 weak [&x] 0 -> 1 acq_rel/acquire",
-        "return e%0",
+        "exit everything e%0",
     ]
 
 

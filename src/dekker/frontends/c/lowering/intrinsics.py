@@ -16,6 +16,7 @@ from dekker.frontends.c.lowering.memory import Shape, copy_any, copy_bytes, fill
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
+from dekker.ir.floating import to_pattern
 from dekker.ir.instructions import Fence, Load, Store
 
 Handler = Callable[[FunctionLowering, syntax.Call], None]
@@ -271,6 +272,54 @@ def _root(f: FunctionLowering, call: syntax.Call) -> None:
     f.define(call.result, (unary("fsqrt", width, f.scalar(_operands(call)[0])),))
 
 
+def _rounded(adjusted: Callable[[int, Expr, Expr], Expr]) -> Handler:
+    """To a whole number. Numbers with as many digits as the type has, infinities and NaN stay; the sign is kept, also
+    of zero."""
+
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(call.type)
+        (value,) = _kept(f, call, 1)
+        sign = binary("and", width, value, Const(1 << (width - 1)))
+        size = f.emitter.keep(binary("and", width, value, Const(mask(width - 1))))
+        whole = f.emitter.keep(unary(f"sitofp{width}", 64, unary("fptosi", width, value)))
+        result = binary("and", width, adjusted(width, value, whole), Const(mask(width - 1)))
+        limit = Const(to_pattern(width, 2.0 ** (52 if width == 64 else 23)))
+        f.define(call.result, (select(binary("flt", width, size, limit), binary("or", width, result, sign), value),))
+
+    return lower
+
+
+def _truncated(width: int, value: Expr, whole: Expr) -> Expr:
+    return whole
+
+
+def _floor(width: int, value: Expr, whole: Expr) -> Expr:
+    return select(binary("flt", width, value, whole), _plus(width, whole, -1.0), whole)
+
+
+def _ceiling(width: int, value: Expr, whole: Expr) -> Expr:
+    return select(binary("flt", width, whole, value), _plus(width, whole, 1.0), whole)
+
+
+def _plus(width: int, value: Expr, number: float) -> Expr:
+    return binary("fadd", width, value, Const(to_pattern(width, number)))
+
+
+def _away_from_zero(width: int, value: Expr, whole: Expr) -> Expr:
+    """The nearest, and of two the one that is further from zero."""
+    rest = binary("fsub", width, value, whole)
+    up = binary("fle", width, Const(to_pattern(width, 0.5)), rest)
+    down = binary("fle", width, rest, Const(to_pattern(width, -0.5)))
+    return select(up, _plus(width, whole, 1.0), select(down, _plus(width, whole, -1.0), whole))
+
+
+def _to_even(width: int, value: Expr, whole: Expr) -> Expr:
+    """The nearest, and of two the even one: what is lost when a number without room for a fraction is added."""
+    large = 2.0 ** (52 if width == 64 else 23)
+    size = binary("and", width, value, Const(mask(width - 1)))
+    return _plus(width, _plus(width, size, large), -large)
+
+
 def _float_extreme(smallest: bool) -> Handler:
     def lower(f: FunctionLowering, call: syntax.Call) -> None:
         width = width_of(call.type)
@@ -376,6 +425,11 @@ _INTRINSICS: dict[str, Handler] = {
     "copysign": _copy_sign,
     "fmuladd": _multiply_add,
     "sqrt": _root,
+    "trunc": _rounded(_truncated),
+    "floor": _rounded(_floor),
+    "ceil": _rounded(_ceiling),
+    "round": _rounded(_away_from_zero),
+    **dict.fromkeys(("rint", "nearbyint", "roundeven"), _rounded(_to_even)),
     "minnum": _float_extreme(True),
     "maxnum": _float_extreme(False),
     "x86.sse2.mfence": _fence("mfence"),

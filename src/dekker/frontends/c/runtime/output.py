@@ -1,10 +1,10 @@
-"""What programs print, the clock, and random numbers.
+"""What programs print, the clock, random numbers, and what they ask the system.
 
 Printing changes nothing. A call is kept as `Print`, so that a witness can show what the program prints. A call returns
 the length of its text, or 0 if the format has directives, whose values are not formatted here.
 
 Time stands still: clocks show 0. A random number is any number from 0 to the end of the range of
-`__VERIFIER_nondet_int`.
+`__VERIFIER_nondet_int`. There are 2 processors; the environment is empty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dekker.frontends.c.lowering.expressions import offset, truncate
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.ir.expressions import ZERO, Address, Const, Expr, Reg
+from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
 from dekker.ir.instructions import Choose, Print, Store
 
 
@@ -80,7 +80,10 @@ OUTPUT: Mapping[str, External] = {
     **dict.fromkeys(("fputs", "perror"), External(_prints(0, formatted=False))),
     **dict.fromkeys(("putchar", "fputc", "putc"), External(_print_character)),
     **dict.fromkeys(("fflush", "setbuf", "setvbuf", "srand", "srandom"), External(nothing)),
-    **dict.fromkeys(("rand", "random"), External(_random)),
+    **dict.fromkeys(("rand", "random", "rand_r", "lrand48", "arc4random"), External(_random)),
+    **dict.fromkeys(("getenv", "secure_getenv", "setlocale", "isatty", "sched_getcpu"), External(nothing)),
+    **dict.fromkeys(("getpid", "gettid", "getppid", "getuid"), External(lambda call: ONE)),
+    **dict.fromkeys(("sysconf", "get_nprocs", "get_nprocs_conf"), External(lambda call: Const(2))),
     "time": External(_time),
     "clock": External(nothing),
     "clock_gettime": External(_fill_time(1)),
