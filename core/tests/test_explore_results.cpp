@@ -218,6 +218,22 @@ TEST(accesses_of_different_sizes_that_overlap_are_refused) {
   }
 }
 
+TEST(pieces_of_an_access_must_not_race) {
+  const auto piece = [](Line line) {
+    line.instruction.is_piece = true;
+    return line;
+  };
+  for (const Model& model : all_models()) {
+    // A store that was split, and a load of one of its parts.
+    CHECK(mixed_sizes({{piece(store(x, 1, 4)), piece(store(x + 4, 2, 4))}, {load(0, x + 4, 4)}}, model) == std::pair(0, 1));
+    // Two stores that nobody reads.
+    CHECK(mixed_sizes({{piece(store(x, 1, 4))}, {store(x, 2, 4)}}, model).has_value());
+    // Nobody else writes there.
+    CHECK(!mixed_sizes({{piece(load(0, x, 4)), piece(load(1, x + 4, 4))}, {load(0, x + 4, 4)}}, model));
+    CHECK(!mixed_sizes({{piece(store(x, 1, 4)), load(0, x, 4)}, {store(y, 1)}}, model));
+  }
+}
+
 // ---- Deadlocks, and what was cut -------------------------------------------------------------------------------------
 
 TEST(a_deadlock_has_an_example) {

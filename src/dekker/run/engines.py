@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import DekkerError, MixedSizes, UnsupportedError
-from dekker.result import Result, Violation
+from dekker.result import ENDED_WAITING, Result, Violation
 from dekker.task import Task
 
 Run = Callable[[Task], Result]
@@ -40,10 +41,7 @@ def run_all(task: Task) -> Result:
 
 
 def _require_agreement(task: Task, results: dict[str, Result]) -> None:
-    answers = [answer(result) for result in results.values()]
-    differing = (
-        [key for key in answers[0] if any(other[key] != answers[0][key] for other in answers)] if answers else []
-    )
+    differing = differences(list(results.values())) if results else []
     if differing:
         counts = ", ".join(
             f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
@@ -56,8 +54,18 @@ def _require_agreement(task: Task, results: dict[str, Result]) -> None:
         )
 
 
-def answer(result: Result) -> dict[str, object]:
-    """What engines must agree about."""
+def differences(results: Sequence[Result]) -> list[str]:
+    """What the results disagree about."""
+    counted = not any(result.statistics.get(ENDED_WAITING) for result in results)
+    first, *others = (answer(result, counted=counted) for result in results)
+    return [key for key in first if any(other[key] != first[key] for other in others)]
+
+
+def answer(result: Result, *, counted: bool = True) -> dict[str, object]:
+    """What engines must agree about; `counted`: also how many executions there are."""
+    if not counted:
+        states = dict.fromkeys(result.states, 0)
+        result = replace(result, states=states, satisfying=bool(result.satisfying), violating=bool(result.violating))
     return {
         "states": sorted(result.states.items()),
         "flags": sorted(result.flags),

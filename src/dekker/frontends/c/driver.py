@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,10 +32,13 @@ from dekker.source import Source
 
 _COMMON = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
-    *("-gline-tables-only", "-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
-    "-fno-sanitize=all",
+    *("-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
+    *("-fno-sanitize=all", "-fcommon"),
+    *(f"-Wno-error={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion")),
     "-Wno-unused-command-line-argument",
 )
+_LINES, _TYPES = "-gline-tables-only", "-g"
+"""Types tell the names of fields; those of the C++ library would be most of the output."""
 _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 """zig defines `NDEBUG` at level 1, which would remove the assertions."""
 ABANDONED_S = 600
@@ -66,7 +70,8 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
         source = Source(path, _read(path))
         require_no_threads(source)
         return Compiled(source, compiled=False)
-    _read(path)
+    own = _types_of_gcc(_read(path)) if path.endswith(tuple(_PREPROCESSED)) else ()
+    flags = (*own, *flags)
     command = [*_command(path, compiler), *flags]
     with _folders(path, command) as (cache, folder):
         call = _Call((*_command(path, compiler),), tuple(flags), folder, cache)
@@ -119,6 +124,21 @@ def _with_threads(call: _Call, path: str) -> str:
     return str(output)
 
 
+_GCC_TYPES = {
+    "_Float32": "float",
+    "_Float64": "double",
+    "_Float32x": "double",
+    "_Float64x": "long double",
+    "_Float128": "__float128",
+}
+"""Types that gcc knows by themselves, so that text which it has preprocessed declares them nowhere."""
+
+
+def _types_of_gcc(text: str) -> tuple[str, ...]:
+    missing = (name for name in _GCC_TYPES if name in text and not re.search(rf"typedef[\w\s]+\b{name}\s*;", text))
+    return tuple(f"-D{name}={_GCC_TYPES[name]}" for name in missing)
+
+
 @contextmanager
 def _folders(path: str, command: list[str]) -> Iterator[tuple[Path, Path]]:
     """Where zig keeps results, and a folder for this one. Its name belongs to what zig knows a result by, so that it
@@ -158,9 +178,10 @@ def _read(path: str) -> str:
 
 
 def _command(path: str, compiler: str | None) -> list[str]:
+    common = (*_COMMON, _LINES if _is_cpp(path) else _TYPES)
     if compiler is not None:
-        return [*compiler.split(), *_OTHER, *_COMMON]
-    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *_COMMON, *_PREPROCESSED.get(Path(path).suffix, ())]
+        return [*compiler.split(), *_OTHER, *common]
+    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *common, *_PREPROCESSED.get(Path(path).suffix, ())]
 
 
 def _is_cpp(path: str) -> bool:

@@ -10,9 +10,10 @@ from dekker.frontends.c.llvm.types import Type
 from dekker.frontends.c.lowering import wide
 from dekker.frontends.c.lowering.arithmetic import lower_binary
 from dekker.frontends.c.lowering.arithmetic import width_of as any_width
+from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
 from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
-from dekker.frontends.c.lowering.memory import Shape, copy_any, copy_bytes, fill_any, fill_bytes, side_of
+from dekker.frontends.c.lowering.memory import Shape, copy_bytes, fill_bytes, side_of
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
