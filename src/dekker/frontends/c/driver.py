@@ -70,16 +70,17 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
         source = Source(path, _read(path))
         require_no_threads(source)
         return Compiled(source, compiled=False)
-    own = _types_of_gcc(_read(path)) if path.endswith(tuple(_PREPROCESSED)) else ()
+    text = _read(path)
+    own = _types_of_gcc(text) if path.endswith(tuple(_PREPROCESSED)) else ()
     flags = (*own, *flags)
     command = [*_command(path, compiler), *flags]
     with _folders(path, command) as (cache, folder):
         call = _Call((*_command(path, compiler),), tuple(flags), folder, cache)
-        text, messages = _emit(call, path)
-        if ASYNC_LABEL.search(text):
-            text, messages = _emit(call, _with_threads(call, path))
-            require_no_threads(Source(f"{path} (LLVM IR)", text))
-        return Compiled(Source(f"{path} (LLVM IR)", text), messages)
+        module, messages = _emit(call, path)
+        if ASYNC_LABEL.search(module):
+            module, messages = _emit(call, _with_threads(call, path))
+            require_no_threads(Source(f"{path} (LLVM IR)", module))
+        return Compiled(Source(f"{path} (LLVM IR)", module), messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ def test_the_states_are_those_of_the_loop(name: str, model: str) -> None:
     after = axiomatic.run(Task(converted, load_model(model), Limits(unroll=2)))
     explored = rsmc.run(Task(converted, load_model(model), Limits(unroll=2)))
     assert set(before.states) == set(after.states) == set(explored.states)
-    assert (after.deadlocks > 0) == (explored.deadlocks > 0)
+    assert (after.deadlocks, after.blocked > 0) == (explored.deadlocks, explored.blocked > 0)
     assert (after.deadlocks > 0) is not lock, "without a lock the thread waits for ever if it misses the 1"
 
 
