@@ -61,6 +61,7 @@ from dekker.ir.property import (
     Term,
     Truth,
 )
+from dekker.ir.shapes import ArrayShape, FieldShape, Shape, StructShape
 from dekker.ir.validate import CONDITIONAL_ORDERS, LINKED_ORDERS, LOAD_ORDERS, STORE_ORDERS, UPDATE_ORDERS
 
 ODD_NAMES = (
@@ -288,7 +289,20 @@ def _object(draw: st.DrawFn, name: str, scope: Scope) -> Object:
         cells.append(Cell(offset, size, value))
         offset += size + draw(st.integers(0, 4))
     size = offset + draw(st.integers(0, 16))
-    return Object(name, size, tuple(draw(st.permutations(cells))), draw(ALIGNS))
+    return Object(name, size, tuple(draw(st.permutations(cells))), draw(ALIGNS), _shape(draw, size))
+
+
+def _shape(draw: st.DrawFn, size: int, depth: int = 2) -> Shape | None:
+    """Of some objects, and of some of their parts."""
+    form = draw(st.integers(0, 3)) if size > 1 and depth else 0
+    if form == 1:
+        part = draw(st.integers(1, size))
+        return ArrayShape(size // part, part, _shape(draw, part, depth - 1))
+    if form == 2:
+        border = draw(st.integers(1, size - 1))
+        first = FieldShape(0, border, draw(NAMES), _shape(draw, border, depth - 1))
+        return StructShape((first, FieldShape(border, size - border, draw(NAMES))))
+    return None
 
 
 def _thread(draw: st.DrawFn, name: str, function: Function, scope: Scope) -> Thread:

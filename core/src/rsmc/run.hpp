@@ -86,6 +86,7 @@ class Run {
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
+        if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending || is_absent(id)) continue;
         if (commit_before_.is_enabled(thread, e)) {
           if (is_hasty(id)) {
@@ -116,6 +117,7 @@ class Run {
     for (const ThreadState<W>& thread : machine_.threads())
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
+        if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending) continue;
         if (is_last_resort(id) && commit_before_.is_enabled(thread, e)) result.push_back(id);
         if (order_.in_order) break;
@@ -223,14 +225,14 @@ class Run {
     proceed(e.thread);
   }
 
-  // A read after which its thread would only wait: the run goes on without it, as if the thread had not come there.
+  // A read after which its thread would only wait: the run goes on without it and what is behind it, as if the thread had
+  // not come there.
   void commit_sleep(EventId id) {
     Event<W>& e = machine_.event(id);
     enter_items(id, ItemKind::failure, no_event);
     e.state = EventState::asleep;
     sleepers_.push_back(id);
     trail_.push_back({Change::asleep, id, 0});
-    if (e.role == Role::update_read) mark_absent(e.partner);
   }
 
   const std::vector<EventId>& sleepers() const { return sleepers_; }
@@ -241,7 +243,6 @@ class Run {
     const std::uint32_t place = location_of(id);
     trail_.push_back({Change::awake, id, e.run_index});
     e.state = EventState::pending;
-    if (e.role == Role::update_read) machine_.event(e.partner).state = EventState::pending;
     return commit_read(id, place, source);
   }
 
@@ -466,6 +467,7 @@ class Run {
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
+        if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending || is_absent(id)) continue;
         if (commit_before_.is_enabled(thread, e)) enabled_.push_back(id);
         if (order_.in_order) break;
@@ -635,7 +637,6 @@ class Run {
       case Change::awake:
         e.state = EventState::asleep;
         e.run_index = entry.location;
-        if (e.role == Role::update_read) machine_.event(e.partner).state = EventState::absent;
         break;
       case Change::early_failure:
         e.state = EventState::pending;

@@ -15,7 +15,7 @@ from dekker.errors import InputError
 from dekker.report.check_report import CheckReport, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
-from dekker.run.engines import ENGINES
+from dekker.run.engines import ALL, ENGINES
 from dekker.task import Limits
 
 STATUS = {
@@ -70,7 +70,9 @@ def command(
     executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run that
     leads to it.
     """
-    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
+    limits = Limits(
+        unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going and engine != ALL
+    )
     report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, leaks))
     if json_file != "-":
         print(check_text(report, terminal_width()))

@@ -82,6 +82,7 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import GAP, OBJECTS_START
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import AddressValue, And, Equals, Formula, Not, Or, RegisterValue, Term
+from dekker.ir.shapes import ArrayShape, Shape
 from dekker.ir.text import MAX_NESTING, print_instruction
 
 SIZES = frozenset((1, 2, 4, 8))
@@ -500,6 +501,8 @@ def _check_object(item: Object, scope: _Scope) -> None:
     if item.size < 0:
         raise _Problem(f"the size {item.size} is negative")
     _check_align(item.align)
+    if item.shape is not None:
+        _check_shape(item.shape, item.size)
     for cell in item.cells:
         _check_inside(cell.offset, cell.size, item)
         if isinstance(cell.value, int):
@@ -513,6 +516,22 @@ def _check_object(item: Object, scope: _Scope) -> None:
         for first, second in pairwise(ordered):
             if first.offset + first.size > second.offset:
                 raise _Problem(f"the cells at {first.offset} and {second.offset} overlap")
+
+
+def _check_shape(shape: Shape, size: int, nesting: int = 0) -> None:
+    if nesting > MAX_NESTING:
+        raise _Problem(f"its shape nests deeper than {MAX_NESTING}")
+    if isinstance(shape, ArrayShape):
+        if shape.count < 0 or shape.size < 0 or shape.count * shape.size > size:
+            raise _Problem(f"its shape has {shape.count} elements of {shape.size} bytes in {size} bytes")
+        if shape.element is not None:
+            _check_shape(shape.element, shape.size, nesting + 1)
+        return
+    for field in shape.fields:
+        if field.offset < 0 or field.size < 0 or field.offset + field.size > size:
+            raise _Problem(f"its shape has a field `{field.name}` outside of {size} bytes")
+        if field.shape is not None:
+            _check_shape(field.shape, field.size, nesting + 1)
 
 
 def _check_inside(offset: int, size: int, item: Object) -> None:

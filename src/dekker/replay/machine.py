@@ -31,10 +31,8 @@ from dekker.replay.words import ZERO, Word, apply, number
 from dekker.replay.world import Frame, Stack, World
 from dekker.source import Span
 
-MAX_SILENT_STEPS = 10_000
-"""Without an event; a thread that takes more does not come to an end."""
-MAX_STEPS_ALONE = 10_000_000
-"""Before other threads exist."""
+MAX_SILENT_STEPS = 2_000_000
+"""Without an access or fence; a thread that takes more does not come to an end."""
 
 COMPLETE, BLOCKED, WAITING, FAILED, STOPPED = "complete", "blocked", "waiting", "failed", "stopped"
 ENDED = "ended"
@@ -179,11 +177,10 @@ class Machine:
         threads have not done yet they never will."""
         self.patient = patient
         while self.calls:
-            limit = MAX_STEPS_ALONE if self.alone else MAX_SILENT_STEPS
-            if self.silent >= limit:
+            if self.silent >= MAX_SILENT_STEPS:
                 self.run.end = STOPPED
                 break
-            before = self.taken
+            before = self.taken - self.alone
             try:
                 going_on = self.step()
             except NotYet:
@@ -191,7 +188,7 @@ class Machine:
                 return False
             if not going_on:
                 break
-            self.silent = self.silent + 1 if self.taken == before else 0
+            self.silent = self.silent + 1 if self.taken - self.alone == before else 0
         return True
 
     def step(self) -> bool:

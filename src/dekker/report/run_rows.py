@@ -17,6 +17,7 @@ from dekker.execution import INITIAL_THREAD
 from dekker.source import is_library
 from dekker.witness import LIBRARY_MEMORY, Frames, Witness, WitnessEvent, WitnessFrame
 
+COMPILER_FENCE = "compiler"
 _CALL = re.compile(r"[\w:.<>~ ]+\(", re.DOTALL)
 
 
@@ -111,7 +112,7 @@ class Rows:
     def _is_shown(self, number: int, n_together: int) -> bool:
         event = self.witness.events[number]
         if event.kind == "F":
-            return n_together == 1
+            return n_together == 1 and event.fence != COMPILER_FENCE
         if event.location.startswith(LIBRARY_MEMORY) and is_library(event.file):
             return False
         return (event.address not in self.private or self._is_told_of(event)) and not self._is_end(event)

@@ -12,12 +12,11 @@ from dekker.frontends import default_model, parse_files
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
-from dekker.report.check_report import CheckReport
-from dekker.result import Verdict, verdict
+from dekker.report.check_report import CheckReport, CheckViolation
+from dekker.result import Result, Verdict, verdict
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
-from dekker.run.violations import violations_of
 from dekker.task import Limits, Progress, Task
 
 DEFAULT_UNROLL = 4
@@ -54,7 +53,7 @@ def check_program(
     program = prepare(program, model)
     task = Task(program, model, options.limits, examples=True, progress=progress)
     engine, result = run_splitting(partial(run_engine, options.engine), task)
-    violations = tuple(violations_of(task, engine, result))
+    violations = _violations(task, engine, result)
     return CheckReport(
         (),
         model.name,
@@ -65,6 +64,15 @@ def check_program(
         result,
         time.perf_counter() - started,
     )
+
+
+def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:
+    wrong = result.violations or result.flags or result.deadlocks
+    if not wrong and verdict(result, task.program.property.condition) is not Verdict.UNSAFE:
+        return ()
+    from dekker.run.violations import violations_of  # noqa: PLC0415 — most programs need no replay
+
+    return tuple(violations_of(task, engine, result))
 
 
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:

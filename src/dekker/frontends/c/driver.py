@@ -31,10 +31,12 @@ from dekker.source import Source
 
 _COMMON = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
-    *("-gline-tables-only", "-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
+    *("-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
     "-fno-sanitize=all",
     "-Wno-unused-command-line-argument",
 )
+_LINES, _TYPES = "-gline-tables-only", "-g"
+"""Types tell the names of fields; those of the C++ library would be most of the output."""
 _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 """zig defines `NDEBUG` at level 1, which would remove the assertions."""
 ABANDONED_S = 600
@@ -158,9 +160,10 @@ def _read(path: str) -> str:
 
 
 def _command(path: str, compiler: str | None) -> list[str]:
+    common = (*_COMMON, _LINES if _is_cpp(path) else _TYPES)
     if compiler is not None:
-        return [*compiler.split(), *_OTHER, *_COMMON]
-    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *_COMMON, *_PREPROCESSED.get(Path(path).suffix, ())]
+        return [*compiler.split(), *_OTHER, *common]
+    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *common, *_PREPROCESSED.get(Path(path).suffix, ())]
 
 
 def _is_cpp(path: str) -> bool:

@@ -24,7 +24,8 @@ Grammar. `X*` is any number of X, `X,*` any number with commas between them, `X,
 words in small letters are written as they are.
 
     PROGRAM    = program NAME architecture NAME ITEM*
-    ITEM       = object NAME "[" NUMBER "]" [align NUMBER] ["=" "{" CELL,* "}"]          size and alignment in bytes
+    ITEM       = object NAME "[" NUMBER "]" [align NUMBER] [as SHAPE] ["=" "{" CELL,* "}"]
+                                                                                          size and alignment in bytes
                | function NAME "(" NAME,* ")" "{" LINE* "}"
                | thread NAME runs NAME [with REGISTER,+]
                | (exists | ~exists | forall) FORMULA
@@ -33,6 +34,8 @@ words in small letters are written as they are.
                | ignore (assertions | memory-safety),+
                | forbid leaks
     CELL       = "[" NUMBER "]" SIZE "=" CONSTANT                                         offset and size in bytes
+    SHAPE      = "{" (NUMBER SIZE NAME [SHAPE]),* "}"                                     fields by offset: names only
+               | "[" NUMBER "," NUMBER ["," SHAPE] "]"                                    elements and their size
     REGISTER   = NAME "=" CONSTANT
     CONSTANT   = NUMBER | ADDRESS
     ADDRESS    = "&" NAME [OFFSET]                                                        &x, &x+8, &x-8

@@ -56,6 +56,7 @@ from dekker.ir.property import (
     Term,
     Truth,
 )
+from dekker.ir.shapes import ArrayShape, FieldShape, Shape, StructShape
 from dekker.ir.text.lexer import MAX_NESTING, Tokens, show_text, tokenize, unquote
 from dekker.source import Source, Span
 
@@ -481,10 +482,31 @@ def _object(c: _Cursor) -> Object:
     size = c.number("a size in bytes")
     c.expect("]")
     align = c.number("an alignment in bytes") if c.accept("align") else 8
+    shape = _shape(c, 0) if c.accept("as") else None
     if not c.accept("="):
-        return Object(name, size, (), align)
+        return Object(name, size, (), align, shape)
     c.expect("{")
-    return Object(name, size, c.list_of(lambda: _cell(c), "}"), align)
+    return Object(name, size, c.list_of(lambda: _cell(c), "}"), align, shape)
+
+
+def _shape(c: _Cursor, nesting: int) -> Shape:
+    _check_nesting(c, nesting)
+    if c.accept("{"):
+        return StructShape(c.list_of(lambda: _field(c, nesting + 1), "}"))
+    c.expect("[")
+    count = c.number("the number of elements")
+    c.expect(",")
+    size = c.number("the size of an element in bytes")
+    element = _shape(c, nesting + 1) if c.accept(",") else None
+    c.expect("]")
+    return ArrayShape(count, size, element)
+
+
+def _field(c: _Cursor, nesting: int) -> FieldShape:
+    offset = c.number("the offset of a field")
+    size = c.size("the size of the field, such as `.4`")
+    name = c.name("the name of a field")
+    return FieldShape(offset, size, name, _shape(c, nesting) if c.kind in ("{", "[") else None)
 
 
 def _cell(c: _Cursor) -> Cell:

@@ -50,6 +50,7 @@ from dekker.ir.property import (
     Term,
     Truth,
 )
+from dekker.ir.shapes import ArrayShape, FieldShape, Shape
 from dekker.ir.text.lexer import name_text, quote
 
 CELLS_PER_LINE = 4
@@ -198,7 +199,8 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
 
 def _object(item: Object) -> str:
     align = "" if item.align == 8 else f" align {item.align}"
-    head = f"object {name_text(item.name)}[{item.size}]{align}"
+    shape = "" if item.shape is None else f" as {_shape(item.shape)}"
+    head = f"object {name_text(item.name)}[{item.size}]{align}{shape}"
     if not item.cells:
         return head
     cells = list(map(_cell, item.cells))
@@ -206,6 +208,18 @@ def _object(item: Object) -> str:
         return f"{head} = {{ {', '.join(cells)} }}"
     rows = (", ".join(cells[row : row + CELLS_PER_LINE]) for row in range(0, len(cells), CELLS_PER_LINE))
     return f"{head} = {{\n  " + ",\n  ".join(rows) + "\n}"
+
+
+def _shape(shape: Shape) -> str:
+    if isinstance(shape, ArrayShape):
+        element = "" if shape.element is None else f", {_shape(shape.element)}"
+        return f"[{shape.count}, {shape.size}{element}]"
+    return f"{{{', '.join(map(_field, shape.fields))}}}"
+
+
+def _field(field: FieldShape) -> str:
+    inner = "" if field.shape is None else f" {_shape(field.shape)}"
+    return f"{field.offset} .{field.size} {name_text(field.name)}{inner}"
 
 
 def _cell(cell: Cell) -> str:

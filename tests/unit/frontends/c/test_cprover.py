@@ -120,7 +120,7 @@ def test_lines_and_columns_stay(tmp_path: Path) -> None:
         '__CPROVER_ASYNC_1: { x = 1;\n  x = 2; } __CPROVER_assert(y, "y");\n  __CPROVER_assert(y == 2, "two");', ""
     )
     places = [violation.span for violation in result_of(tmp_path, text).violations]
-    assert [(span.line, span.column, span.text) for span in places if span] == [(9, 12, "__CPROVER_assert")]
+    assert [(span.line, span.column, span.text) for span in places if span] == [(9, 12, '__CPROVER_assert(y, "y")')]
     program = from_c(tmp_path, text)
     (spawn,) = (i for i, step in enumerate(program.function_by_name["main"].body) if isinstance(step, Spawn))
     span = program.function_by_name["main"].span(spawn)

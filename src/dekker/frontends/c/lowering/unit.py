@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c.linking import Linkage, Linked
 from dekker.frontends.c.llvm import syntax
+from dekker.frontends.c.llvm.shapes import variable_shape
 from dekker.frontends.c.llvm.syntax import Alias, Block, Bytes, Header, Variable
 from dekker.frontends.c.llvm.types import POINTER, SizeUnknown, Type
 from dekker.frontends.c.lowering.asynchronous import split_threads
@@ -289,7 +290,8 @@ class Unit:
             align = max(variable.align, layout.align(variable.type))
         except (Problem, SizeUnknown) as problem:
             raise self._object_error(linked, variable, problem) from None
-        self.objects[linked.name] = Object(linked.name, size, cells, align)
+        shape = variable_shape(linked.debug, variable.debug)
+        self.objects[linked.name] = Object(linked.name, size, cells, align, shape)
         for cell in cells:
             if isinstance(cell.value, Address):
                 self.request(cell.value)
