@@ -53,8 +53,8 @@ def seconds_of(folder: Path, *arguments: str) -> float:
 def test_a_small_c_program_is_answered_in_half_a_second(tmp_path: Path) -> None:
     file = tmp_path / "program.c"
     file.write_text(STORE_BUFFERING, encoding="utf-8")
-    runs = [seconds_of(tmp_path, "check", str(file), "--model", "power", "--", RELAXED) for _ in range(4)]
-    assert min(runs) < MOST_SECONDS
+    arguments = ("check", str(file), "--model", "power", "--", RELAXED)
+    assert any(seconds_of(tmp_path, *arguments) < MOST_SECONDS for _ in range(8))
 
 
 @pytest.mark.parametrize("model", ["tso", "power"])

@@ -46,6 +46,18 @@ def kinds(violation: dict[str, Any] | None) -> set[str]:
     return set() if violation is None else {item["kind"] for item in (violation, *violation.get("others", ()))}
 
 
+@pytest.mark.parametrize("expected", [item for item in EXPECTATIONS if item.kinds], ids=lambda expected: expected.title)
+def test_the_run_that_is_shown_replays(tmp_path: Path, expected: Expectation) -> None:
+    file = tmp_path / "run.json"
+    arguments = [str(expected.program), "--model", expected.model, *expected.options, "--witness", str(file)]
+    outcome = dekker("check", *arguments, "--", *expected.flags)
+    assert outcome.status == 1, outcome.err
+    assert "The run that shows it:" in outcome.out
+    assert file.exists(), outcome.err
+    replayed = dekker("replay", str(file))
+    assert replayed.status == 0, replayed.out + replayed.err
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.parent.name)
 def test_every_program_has_a_row(document: Path) -> None:
     programs = {path for suffix in ("*.c", "*.cpp") for path in document.parent.rglob(suffix)}

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <chrono>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "process_memory.hpp"
@@ -569,11 +571,23 @@ class Explorer {
 
   bool waits_for_memory(const ThreadState<W>& thread) const {
     const std::vector<Instruction>& code = program_.block(thread.block).code;
-    const auto first = code.begin() + code[at(thread.pc)].target;
-    return std::any_of(first, code.begin() + thread.pc, [](const Instruction& instruction) {
-      const Operation operation = instruction.operation;
-      return operation == Operation::load || operation == Operation::read_modify_write ||
-             operation == Operation::compare_exchange || operation == Operation::call;
+    const std::int32_t first = code[at(thread.pc)].target;
+    std::set<std::int32_t> called;
+    return reads_memory(std::span(code).subspan(at(first), at(thread.pc - first)), called);
+  }
+
+  // Also in a call.
+  bool reads_memory(std::span<const Instruction> code, std::set<std::int32_t>& called) const {
+    return std::ranges::any_of(code, [&](const Instruction& instruction) {
+      switch (instruction.operation) {
+        case Operation::load:
+        case Operation::read_modify_write:
+        case Operation::compare_exchange: return true;
+        case Operation::call:
+          if (instruction.target == none) return true;
+          return called.insert(instruction.target).second && reads_memory(program_.block(instruction.target).code, called);
+        default: return false;
+      }
     });
   }
 

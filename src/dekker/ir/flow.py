@@ -22,7 +22,7 @@ from dekker.ir.instructions import (
     Rmw,
     StoreConditional,
 )
-from dekker.ir.program import Function
+from dekker.ir.program import Function, Program
 
 
 class Hidden(Enum):
@@ -49,9 +49,23 @@ def successors(function: Function, index: int) -> tuple[int, ...]:
     return (index + 1,)
 
 
-def reads_between(function: Function, first: int, last: int) -> bool:
+def reads_between(program: Program, function: Function, first: int, last: int) -> bool:
     """Whether the code from the first instruction to the last reads memory, or may do so in a call."""
-    return any(isinstance(step, Load | Rmw | CompareExchange | Call) for step in function.body[first:last])
+    seen = set[str]()
+    pending = list(function.body[first:last])
+    while pending:
+        step = pending.pop()
+        if isinstance(step, Load | Rmw | CompareExchange):
+            return True
+        if isinstance(step, Call):
+            callee = step.function
+            called = program.function_by_name.get(callee.symbol) if isinstance(callee, Address) else None
+            if called is None:
+                return True
+            if called.name not in seen:
+                seen.add(called.name)
+                pending += called.body
+    return False
 
 
 def predecessors(function: Function) -> list[list[int]]:

@@ -191,11 +191,12 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """`dst` becomes any value from `low` to `high`, both included."""
+    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too."""
 
     dst: str
     low: int
     high: int
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ def _await(machine: Machine, instruction: Await) -> None:
         call = machine.calls[-1]
         head = call.function.labels[instruction.target]
         machine.run.last_round = machine.rounds.get((len(machine.calls), head), len(machine.run.done))
-        machine.run.is_idle = not reads_between(call.function, head, call.pc)
+        machine.run.is_idle = not reads_between(machine.world.program, call.function, head, call.pc)
         raise machine.end(WAITING)
     machine.go(instruction.target)
 

@@ -30,7 +30,8 @@ class CheckViolation:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What was checked, and what was found. `error` says why there is no answer, if there is none."""
+    """What was checked, and what was found. `error` says why there is no answer, if there is none. `ranges` are those
+    of numbers that the program leaves open, where not all were tried."""
 
     paths: tuple[str, ...]
     model: str
@@ -41,6 +42,7 @@ class CheckReport:
     result: Result
     time_s: float
     error: str | None = None
+    ranges: tuple[tuple[int, int], ...] = ()
 
 
 # --- for a person
@@ -76,11 +78,11 @@ def _run_itself(witness: Witness, order: OutOfOrder | None, width: int) -> str:
 
 def _violation_lines(violation: CheckViolation) -> list[str]:
     finding = violation.finding
-    head = Diagnostic(f"{finding.kind}: {finding.message}", _span(violation)).render("violation")
+    head = Diagnostic(f"{finding.kind}: {finding.message}", place_of(violation)).render("violation")
     return [head, *finding_text(finding, violation.witness)]
 
 
-def _span(violation: CheckViolation) -> Span | None:
+def place_of(violation: CheckViolation) -> Span | None:
     """The place in the user's file, which for what happens inside of a library is that of the call."""
     stack = user_frames(violation.finding.stack)
     place, witness = (stack[-1] if stack else None), violation.witness
@@ -109,6 +111,8 @@ def _coverage(report: CheckReport) -> str:
 
 def _cuts(report: CheckReport) -> Iterator[str]:
     result, bound = report.result, report.limits.unroll
+    for low, high in report.ranges:
+        yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
     if not result.cut:
         return
     runs = f"{_count(result.cut, 'more execution')} {'was' if result.cut == 1 else 'were'} cut"
@@ -142,6 +146,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
         "bounds": {
             "unroll": report.limits.unroll,
             "cut": [_place(span) for span in result.cut_at],
+            "nondet": [list(pair) for pair in report.ranges],
             "stopped_by": result.stopped_by,
         },
         "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
@@ -158,7 +163,7 @@ def _violation(violations: tuple[CheckViolation, ...], with_witness: bool) -> di
 
 
 def _described(violation: CheckViolation) -> dict[str, object]:
-    finding, span, witness = violation.finding, _span(violation), violation.witness
+    finding, span, witness = violation.finding, place_of(violation), violation.witness
     thread = finding.thread if finding.thread >= 0 else None
     return {
         "kind": finding.kind,

@@ -9,6 +9,7 @@ from functools import partial
 
 from dekker.cat.model import Model
 from dekker.frontends import default_model, parse_files
+from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -25,7 +26,8 @@ DEFAULT_UNROLL = 4
 @dataclass(frozen=True)
 class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
-    comes with Dekker. `leaks`: memory that is lost at the end is a violation."""
+    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
+    the program leaves open."""
 
     model: str | None = None
     engine: str | None = None
@@ -33,6 +35,7 @@ class CheckOptions:
     flags: tuple[str, ...] = ()
     cc: str | None = None
     leaks: bool = False
+    nondet: tuple[int, int] | None = None
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -54,15 +57,17 @@ def check_program(
     task = Task(program, model, options.limits, examples=True, progress=progress)
     engine, result = run_splitting(partial(run_engine, options.engine), task)
     violations = _violations(task, engine, result)
+    ranges = _partial_ranges(program)
     return CheckReport(
         (),
         model.name,
         engine,
         options.limits,
-        Verdict.UNSAFE if violations else verdict(result, program.property.condition),
+        Verdict.UNSAFE if violations else _bounded(verdict(result, program.property.condition), ranges),
         violations,
         result,
         time.perf_counter() - started,
+        ranges=ranges,
     )
 
 
@@ -75,7 +80,17 @@ def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation
     return tuple(violations_of(task, engine, result))
 
 
+def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
+    """Of numbers of which not all are tried that the program would take."""
+    steps = (step for function in program.functions for step in function.body)
+    return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
+
+
+def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
+    return Verdict.SAFE_WITHIN_BOUND if ranges and found is Verdict.SAFE else found
+
+
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    program = parse_files(paths, options.flags, options.cc)
+    program = parse_files(paths, options.flags, options.cc, options.nondet)
     validate(program)
     return program

@@ -198,6 +198,7 @@ INSTRUCTIONS: list[tuple[Instruction, str]] = [
     (AtomicBegin(), "atomic-begin"),
     (AtomicEnd(), "atomic-end"),
     (Exit(), "exit"),
+    (Choose("r", 0, 3, partial=True), "r = choose 0..3 partial"),
     (Assert(Reg("r"), "never", loose=True), 'assert loose r, "never"'),
     (Refuse("signals"), 'refuse "signals"'),
     (Exit(everything=True), "exit everything"),

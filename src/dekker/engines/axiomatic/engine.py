@@ -48,6 +48,7 @@ from dekker.ir.flow import reads_between
 from dekker.ir.instructions import Await
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
+from dekker.ir.program import Program
 from dekker.models import is_built_in
 from dekker.resources import resident_mb
 from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
@@ -295,7 +296,7 @@ class _Oracle:
             result.violating += 1
 
     def _count_deadlock(self, accepted: Accepted) -> None:
-        if waits_for_ever(accepted):
+        if waits_for_ever(accepted, self.program):
             self.result.deadlocks += 1
             if self.task.examples and self.result.examples.deadlock is None:
                 self.result.examples.deadlock = accepted.trace()
@@ -365,7 +366,7 @@ def _keep_example(examples: Examples, state: State, accepted: Accepted) -> None:
         examples.states[state] = accepted.trace()
 
 
-def waits_for_ever(accepted: Accepted) -> bool:
+def waits_for_ever(accepted: Accepted, program: Program) -> bool:
     """Whether every read of the last round of every waiting thread takes the last value of its location: another round
     would read the same."""
     structure = accepted.structure
@@ -374,18 +375,18 @@ def waits_for_ever(accepted: Accepted) -> bool:
     start = len(structure.events) - sum(len(path.events) for path in structure.paths)
     for path in structure.paths:
         last_round = range(start + path.last_round, start + len(path.events))
-        if path.status == "waiting" and (not waits_for_memory(path) or not outdated.isdisjoint(last_round)):
+        if path.status == "waiting" and (not waits_for_memory(path, program) or not outdated.isdisjoint(last_round)):
             return False
         start += len(path.events)
     return True
 
 
-def waits_for_memory(path: Path) -> bool:
+def waits_for_memory(path: Path, program: Program) -> bool:
     """A loop that reads nothing does not wait for anything."""
     frame = path.frames[-1]
     waiting = frame.function.body[frame.pc - 1]
     assert isinstance(waiting, Await)
-    return reads_between(frame.function, frame.function.labels[waiting.target], frame.pc)
+    return reads_between(program, frame.function, frame.function.labels[waiting.target], frame.pc)
 
 
 def _merge(parts: Sequence[Relation], size: int) -> Relation:

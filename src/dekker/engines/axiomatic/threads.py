@@ -176,6 +176,7 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
 
 
 def _refused_release(world: World, path: Path, start: int, span: Span | None) -> Path | None:
+    world = replace(world, paths=(*world.paths, path))
     if not world.is_object(start):
         return fail(path, "release", f"free of {start:#x}, which is not the start of memory that was allocated", span)
     if world.is_released(start):
@@ -188,7 +189,7 @@ def _(instruction: Measure, context: Context, path: Path, span: Span | None) -> 
     world = _require_world(context, "the size of an object", span)
     start, path = _known(context, instruction.address, path, span)
     refused = _refused_release(world, path, start, span)
-    sizes = {known: size for other in world.paths for known, size in other.objects}
+    sizes = {known: size for other in (*world.paths, path) for known, size in other.objects}
     yield refused or set_register(path, instruction.dst, Value(sizes.get(start, 0)))
 
 

@@ -1,7 +1,7 @@
 """C and C++ programs, and LLVM IR text: a compiler's front end, a reader of its output, a translation.
 
 The first thread runs `main`. Assertions and memory accesses are the property; there is no condition on final states.
-A thread whose function returns ends, `main` too: other threads run on, as after `pthread_exit`.
+The return from `main` ends the program.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,8 @@ from dekker.source import Source
 _COMMON = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
     *("-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
-    "-fno-sanitize=all",
+    *("-fno-sanitize=all", "-fcommon"),
+    *(f"-Wno-error={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion")),
     "-Wno-unused-command-line-argument",
 )
 _LINES, _TYPES = "-gline-tables-only", "-g"
@@ -68,7 +70,8 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
         source = Source(path, _read(path))
         require_no_threads(source)
         return Compiled(source, compiled=False)
-    _read(path)
+    own = _types_of_gcc(_read(path)) if path.endswith(tuple(_PREPROCESSED)) else ()
+    flags = (*own, *flags)
     command = [*_command(path, compiler), *flags]
     with _folders(path, command) as (cache, folder):
         call = _Call((*_command(path, compiler),), tuple(flags), folder, cache)
@@ -119,6 +122,21 @@ def _with_threads(call: _Call, path: str) -> str:
         raise CompilerError(_complaint(finished, call.command))
     output.write_text(start_threads(output.read_text(encoding="utf-8")), encoding="utf-8")
     return str(output)
+
+
+_GCC_TYPES = {
+    "_Float32": "float",
+    "_Float64": "double",
+    "_Float32x": "double",
+    "_Float64x": "long double",
+    "_Float128": "__float128",
+}
+"""Types that gcc knows by themselves, so that text which it has preprocessed declares them nowhere."""
+
+
+def _types_of_gcc(text: str) -> tuple[str, ...]:
+    missing = (name for name in _GCC_TYPES if name in text and not re.search(rf"typedef[\w\s]+\b{name}\s*;", text))
+    return tuple(f"-D{name}={_GCC_TYPES[name]}" for name in missing)
 
 
 @contextmanager

@@ -363,7 +363,8 @@ def _print(c: _Cursor) -> Instruction:
 def _choose(c: _Cursor, dst: str) -> Instruction:
     low = c.number("the lowest number to choose")
     c.expect("..")
-    return Choose(dst, low, c.number("the highest number to choose"))
+    high = c.number("the highest number to choose")
+    return Choose(dst, low, high, c.accept("partial"))
 
 
 def _allocate(c: _Cursor, dst: str) -> Instruction:

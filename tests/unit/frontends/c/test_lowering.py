@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from tests.reference.sequential import Violation, run
-from tests.unit.frontends.c.programs import from_ir, listing, main_of
+from tests.unit.frontends.c.programs import from_c, from_ir, listing, main_of, needs_compiler
 
 from dekker.errors import InputError, UnsupportedError
 from dekker.ir.arithmetic import mask, signed
@@ -445,6 +445,17 @@ def test_inline_assembly_fences(tmp_path: Path, template: str, kinds: list[str])
     body = f'  call void asm sideeffect "{template}", "~{{memory}},~{{flags}}"()\n  ret i32 0'
     program = from_ir(tmp_path, main_of(body))
     assert [step.kind for step in program.functions[0].body if isinstance(step, Fence)] == kinds
+
+
+@needs_compiler
+def test_fences_and_pause_of_the_compilers_own(tmp_path: Path) -> None:
+    program = from_c(
+        tmp_path,
+        "#include <immintrin.h>\n"
+        "int main(void) { _mm_mfence(); _mm_pause(); _mm_lfence(); _mm_sfence(); __builtin_ia32_pause(); return 0; }",
+    )
+    kinds = [step.kind for function in program.functions for step in function.body if isinstance(step, Fence)]
+    assert kinds == ["mfence", "lfence", "sfence"]
 
 
 def test_other_assembly_is_shown(tmp_path: Path) -> None:

@@ -10,14 +10,15 @@ from dekker.frontends.c.llvm.types import Type
 from dekker.frontends.c.lowering import wide
 from dekker.frontends.c.lowering.arithmetic import lower_binary
 from dekker.frontends.c.lowering.arithmetic import width_of as any_width
+from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
 from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
-from dekker.frontends.c.lowering.memory import Shape, copy_any, copy_bytes, fill_any, fill_bytes, side_of
+from dekker.frontends.c.lowering.memory import Shape, copy_bytes, fill_bytes, side_of
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
 from dekker.ir.floating import to_pattern
-from dekker.ir.instructions import Load, Store
+from dekker.ir.instructions import Fence, Load, Store
 
 Handler = Callable[[FunctionLowering, syntax.Call], None]
 
@@ -359,6 +360,13 @@ def _assume_true(f: FunctionLowering, call: syntax.Call) -> None:
         f.parts(operand)
 
 
+def _fence(kind: str) -> Handler:
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        f.emitter.emit(Fence(kind))
+
+    return lower
+
+
 def _three_way(signed: bool) -> Handler:
     def lower(f: FunctionLowering, call: syntax.Call) -> None:
         width = width_of(_operands(call)[0].type)
@@ -372,7 +380,7 @@ def _three_way(signed: bool) -> Handler:
 
 _IGNORED = (
     "dbg lifetime assume.unused invariant.start invariant.end experimental.noalias.scope.decl donothing prefetch "
-    "sideeffect va_end stackrestore var.annotation codeview pseudoprobe fake.use".split()
+    "sideeffect va_end stackrestore var.annotation codeview pseudoprobe fake.use x86.sse2.pause".split()
 )
 _FIRST = (
     "expect expect.with.probability launder.invariant.group strip.invariant.group ptr.annotation annotation "
@@ -425,6 +433,9 @@ _INTRINSICS: dict[str, Handler] = {
     **dict.fromkeys(("rint", "nearbyint", "roundeven"), _rounded(_to_even)),
     "minnum": _float_extreme(True),
     "maxnum": _float_extreme(False),
+    "x86.sse2.mfence": _fence("mfence"),
+    "x86.sse2.lfence": _fence("lfence"),
+    "x86.sse.sfence": _fence("sfence"),
     "va_start": _variadic_start,
     "va_copy": _variadic_copy,
 }

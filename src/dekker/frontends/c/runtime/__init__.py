@@ -6,7 +6,7 @@ from dekker.frontends.c.runtime.allocation import ALLOCATION
 from dekker.frontends.c.runtime.asynchronous import ASYNCHRONOUS
 from dekker.frontends.c.runtime.atomics import ATOMICS
 from dekker.frontends.c.runtime.attributes import ATTRIBUTES
-from dekker.frontends.c.runtime.basic import BASIC
+from dekker.frontends.c.runtime.basic import BASIC, NONDET, nondet
 from dekker.frontends.c.runtime.c11_threads import C11_THREADS
 from dekker.frontends.c.runtime.cplusplus import CPLUSPLUS
 from dekker.frontends.c.runtime.cplusplus_sources import source_flags, source_of
@@ -21,14 +21,17 @@ from dekker.frontends.c.runtime.strings import STRINGS
 from dekker.frontends.c.runtime.threads import THREADS
 from dekker.frontends.c.runtime.waiting import WAITING
 
+_ANY_NUMBER = External(nondet)
 _PATTERNS = {**CPLUSPLUS_PATTERNS, **WAITING_PATTERNS}
 
 
 class Library(Runtime):
-    """The table, and names of C++ that are spelled with a pattern."""
+    """The table, and names that are spelled with a pattern."""
 
     def find(self, name: str) -> External | None:
         found = self.table.get(name)
+        if found is None and name.startswith(NONDET):
+            return _ANY_NUMBER
         if found is not None or not name.startswith("_ZN"):
             return found
         return next((item for pattern, item in _PATTERNS.items() if pattern.fullmatch(name)), None)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dekker.frontends.c.llvm import syntax
+from dekker.frontends.c.lowering.byte_loops import copy_any
 from dekker.frontends.c.lowering.expressions import binary, select
 from dekker.frontends.c.lowering.function import register_name
-from dekker.frontends.c.lowering.memory import copy_any
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ONE, ZERO, Const, Expr, Reg

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
 from dekker.frontends.c.lowering.expressions import binary, select, sign_extend, truncate
-from dekker.frontends.c.lowering.memory import copy_any, fill_any
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.templates import expand
 from dekker.ir.arithmetic import mask

@@ -5,8 +5,7 @@ with a value by `pthread_exit`, it is instead the address of an object with that
 thread is told.
 
 Keys: 1 to 7, so that destructors need no loop; 0 is that of the C++ library. Destructors run once when a thread ends,
-in the order of their keys; a value that a destructor sets is not destroyed again. The end of `main` ends no other
-thread and runs no destructor.
+in the order of their keys; a value that a destructor sets is not destroyed again. The end of `main` runs no destructor.
 """
 
 from __future__ import annotations
