@@ -125,9 +125,9 @@ class Interleavings {
       case Operation::spawn:
       case Operation::join:
       case Operation::allocate:
-      case Operation::release:
       case Operation::measure:
-      case Operation::refuse: throw std::logic_error("not for programs with calls and threads");
+      case Operation::refuse:
+      case Operation::release: throw std::logic_error("not for programs with calls and threads");
       case Operation::await:
         if (value(worker, i.value) == 0) {
           worker.status = Status::waiting;

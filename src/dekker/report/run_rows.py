@@ -104,18 +104,22 @@ class Rows:
         first = self.witness.events[numbers[0]]
         frames = user_frames(_all_frames(first))
         call = _called(first)
-        shown = numbers if call else tuple(n for n in numbers if self._is_shown(n, len(numbers)))
-        if is_library(frames[-1].file) or all(self._is_end(self.witness.events[n]) for n in shown):
-            return
-        yield Row(thread, frames, shown, call)
+        begins = any(self._is_end(self.witness.events[number]) for number in numbers)
+        shown = tuple(n for n in numbers if self._is_shown(n, len(numbers), begins, call))
+        if shown and not is_library(frames[-1].file):
+            yield Row(thread, frames, shown, call)
 
-    def _is_shown(self, number: int, n_together: int) -> bool:
+    def _is_shown(self, number: int, n_together: int, begins: bool, call: str) -> bool:
         event = self.witness.events[number]
+        if self._is_end(event) or (begins and event.kind == "F"):
+            return False
+        if call:
+            return True
         if event.kind == "F":
             return n_together == 1 and event.fence != COMPILER_FENCE
         if event.location.startswith(LIBRARY_MEMORY) and is_library(event.file):
             return False
-        return (event.address not in self.private or self._is_told_of(event)) and not self._is_end(event)
+        return event.address not in self.private or self._is_told_of(event)
 
     def _is_told_of(self, event: WitnessEvent) -> bool:
         """What stands on the line of the violation."""

@@ -23,7 +23,8 @@ class Disagreement(DekkerError):
 
 def run_all(task: Task) -> Result:
     """The answer of every engine that handles the task, if it is the same. If a limit or Ctrl-C stopped one of them,
-    there is nothing to compare, and the result says that it was stopped."""
+    what it found so far must be part of what the others found, and the result says that it was stopped."""
+    task = replace(task, limits=replace(task.limits, stop_at_first=False))
     results: dict[str, Result] = {}
     for name, run in SINGLE_ENGINES.items():
         try:
@@ -36,12 +37,15 @@ def run_all(task: Task) -> Result:
             continue
         if results[name].stopped_by == "interrupt":
             return results[name]
-    _require_agreement(task, {name: result for name, result in results.items() if result.stopped_by is None})
+    _require_agreement(task, results)
     return next((result for result in results.values() if result.stopped_by is not None), results[axiomatic.NAME])
 
 
 def _require_agreement(task: Task, results: dict[str, Result]) -> None:
-    differing = differences(list(results.values())) if results else []
+    whole = [result for result in results.values() if result.stopped_by is None]
+    partial = [result for result in results.values() if result.stopped_by is not None]
+    differing = differences(whole) if whole else []
+    differing += [key for part in partial for result in whole for key in contradictions(part, result)]
     if differing:
         counts = ", ".join(
             f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
@@ -59,6 +63,22 @@ def differences(results: Sequence[Result]) -> list[str]:
     counted = not any(result.statistics.get(ENDED_WAITING) for result in results)
     first, *others = (answer(result, counted=counted) for result in results)
     return [key for key in first if any(other[key] != first[key] for other in others)]
+
+
+def contradictions(part: Result, whole: Result) -> list[str]:
+    """What an engine found that was stopped, and another did not find that was not."""
+    found, known = answer(part), answer(whole)
+    missing = [key for key in ("flags", "violations") if not _items(found[key]) <= _items(known[key])]
+    if not part.states.keys() <= whole.states.keys():
+        missing.append("states")
+    if part.deadlocks and not whole.deadlocks:
+        missing.append("deadlocks")
+    return missing
+
+
+def _items(value: object) -> set[object]:
+    assert isinstance(value, list)
+    return set(value)
 
 
 def answer(result: Result, *, counted: bool = True) -> dict[str, object]:
