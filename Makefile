@@ -12,6 +12,8 @@ CORE_TESTS_OPTIONS := -G Ninja -DDEKKER_TESTS=ON -DDEKKER_BINDINGS=OFF -DDEKKER_
 .PHONY: demo test install lint core-tests core-tests-sanitized corpus-sanitized pytest bench bench-results clean
 
 demo: install
+	! $(BIN)/dekker check examples/c/table1/peterson.c --model tso
+	$(BIN)/dekker check examples/c/table1/peterson.c --model tso -- -DFENCED
 	$(BIN)/dekker litmus examples/litmus/dekker-x86.litmus
 	$(BIN)/dekker litmus examples/litmus/dekker-x86-fenced.litmus
 

@@ -1,4 +1,4 @@
-"""Runs litmus tests with an engine and measures it.
+"""Runs litmus tests or programs in C with an engine and measures it.
 
 As a program it reads a `Job` and prints a `Measurement`, both as JSON, so that each row of a benchmark has a process,
 and therefore a peak of memory, of its own.
@@ -13,12 +13,13 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dekker.errors import DekkerError
-from dekker.frontends import litmus, read_text
+from dekker.frontends import c, litmus, read_text
+from dekker.frontends.c import parse_c
 from dekker.frontends.litmus import default_model, parse_litmus
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -26,26 +27,29 @@ from dekker.result import Result
 from dekker.run.engines import ENGINES
 from dekker.run.prepare import prepare
 from dekker.source import Source
-from dekker.task import Limits, Task
+from dekker.task import DEFAULT_UNROLL, Limits, Task
 
 
 @dataclass(frozen=True)
 class Job:
     """`model` None stands for that of each test's architecture. `timeout_s` is per test, and no further repetition
-    begins once they have taken as long altogether."""
+    begins once they have taken as long altogether. `flags` are for the compiler of C."""
 
     files: list[str]
     model: str | None = None
     engine: str = "rsmc"
     repeat: int = 1
     timeout_s: float = 60.0
+    flags: Sequence[str] = ()
+    unroll: int = DEFAULT_UNROLL
 
 
 @dataclass
 class Measurement:
     """Seconds are of CPU time. `engine_s` has an entry for each repetition and covers the calls of the engine only;
-    `parse_s` is for parsing and validation. `refused` says why for tests that could not be run; `unfinished` are tests
-    that hit the time limit. `start_mb` is the peak of memory just before the engine's first call."""
+    `parse_s` is for parsing and validation, the C compiler included. `refused` says why for tests that could not be
+    run; `unfinished` are tests that hit the time limit. `start_mb` is the peak of memory just before the engine's first
+    call."""
 
     models: list[str] = field(default_factory=list)
     traces: dict[str, int] = field(default_factory=dict)
@@ -89,21 +93,29 @@ def _import_front_ends() -> None:
 
 
 def _tasks(job: Job, found: Measurement) -> dict[str, Task]:
-    limits = Limits(timeout_s=job.timeout_s)
-    sources = [Source(file, read_text(file)) for file in job.files]
     tasks = {}
-    for source in sources:
+    for file in job.files:
+        in_c = file.endswith(".c")
         try:
-            started = time.process_time()
-            program = parse_litmus(source)
+            source = Source(file, read_text(file))
+            started = _cpu_seconds()
+            program = parse_c([file], c.Options(flags=tuple(job.flags))) if in_c else parse_litmus(source)
             validate(program)
-            found.parse_s += time.process_time() - started
+            found.parse_s += _cpu_seconds() - started
             model = load_model(job.model or default_model(program.architecture))
-            program = prepare(program, model, unroll_waits=True)
-            tasks[source.name] = Task(program, model, limits)
+            # Litmus tests are compared with what herd counts, which unrolls all loops.
+            program = prepare(program, model, unroll_waits=not in_c)
+            limits = Limits(job.unroll, timeout_s=job.timeout_s, counts_known_rounds=not in_c)
+            tasks[file] = Task(program, model, limits)
         except DekkerError as error:
-            found.refused[source.name] = error.diagnostic.message
+            found.refused[file] = error.diagnostic.message
     return tasks
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of those that it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _repetition(run: Callable[[Task], Result], tasks: dict[str, Task], found: Measurement) -> dict[str, Result]:

@@ -10,6 +10,7 @@ from benchmarks.sets import classics, fig11, updates
 from benchmarks.sets.case import Case
 from benchmarks.sets.corpus import ARCHITECTURES, corpus_cases
 from benchmarks.sets.family import Family, family_cases
+from benchmarks.sets.programs import PROGRAMS, program_cases
 from benchmarks.sets.request import Request, parse_request
 from dekker.errors import InputError
 
@@ -41,7 +42,7 @@ CORPORA = tuple(f"corpus-{name}" for name in ARCHITECTURES)
 
 SHORT = (
     "fig11=4,8,10 writers=6 sb-ring=8,12 iriw=4,6 message=16,64 chain=10 fib=4 fetch-add=4,6 cas=2,3 llsc=3,4 "
-    "llsc-loop=3 lock=3 ticket=3 memory=6,8,10 corpus-ppc corpus-x86 corpus-aarch64 corpus-c"
+    "llsc-loop=3 lock=3 ticket=3 memory=6,8,10 structures corpus-ppc corpus-x86 corpus-aarch64 corpus-c"
 )
 RESULTS = (
     "fig11=8,10,12 writers=7,8 sb-ring=12,14 iriw=6,8 message=64,128 chain=40,80 fib=5,6 fetch-add=7,8 cas=3,4 "
@@ -50,7 +51,7 @@ RESULTS = (
 LISTS = {
     "short": SHORT.split(),
     "results": [*RESULTS.split(), *CORPORA],
-    "all": [*FAMILIES, *MEMORY, *CORPORA],
+    "all": [*FAMILIES, *MEMORY, *PROGRAMS, *CORPORA],
 }
 
 
@@ -60,7 +61,7 @@ def find_cases(request: Request) -> Iterator[Case]:
         close = difflib.get_close_matches(request.name, SETS, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(f"there is no set '{request.name}'", hint=f"{hint}known sets: {', '.join(SETS)}")
-    if request.sizes and (request.name in LISTS or request.name in CORPORA):
+    if request.sizes and request.name in (*LISTS, *CORPORA, *PROGRAMS):
         raise InputError(f"the set '{request.name}' has no size")
     return found.cases(request)
 
@@ -91,6 +92,8 @@ SETS: dict[str, BenchmarkSet] = {
         name: BenchmarkSet(f"the {architecture} tests of the corpus", corpus_cases)
         for name, architecture in zip(CORPORA, ARCHITECTURES.values(), strict=True)
     },
+    "table1": BenchmarkSet("the programs of Table 1 of the RSMC paper, in C", program_cases),
+    "structures": BenchmarkSet("lock-free structures and locks, in C", program_cases),
     "short": BenchmarkSet("a little of everything, under two minutes", _of_list),
     "results": BenchmarkSet("what benchmarks/README.md shows: the greater sizes, and the corpus", _of_list),
     "all": BenchmarkSet("everything", _of_list),

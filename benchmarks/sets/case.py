@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.sketch import Sketch
+from dekker.task import DEFAULT_UNROLL
 
 
 @dataclass(frozen=True)
 class Case:
-    """Litmus tests, by file name: either `texts` to be written down, or `files` that exist. `expected` has the number
-    of complete traces of those for which it is known. `model` None stands for that of each test's architecture, and
-    `skipped` says why there is nothing to run."""
+    """Litmus tests, by file name: either `texts` to be written down, or `files` that exist; or a file in C, with
+    `flags` for the compiler and a bound for its loops. `expected` has the number of complete traces of those for which
+    it is known. `model` None stands for that of each test's architecture, and `skipped` says why there is nothing to
+    run."""
 
     set_name: str
     label: str
@@ -22,3 +24,5 @@ class Case:
     expected: Mapping[str, int] = field(default_factory=dict)
     sketch: Sketch | None = None
     skipped: str = ""
+    flags: tuple[str, ...] = ()
+    unroll: int = DEFAULT_UNROLL

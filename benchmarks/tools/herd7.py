@@ -17,6 +17,8 @@ _WITNESSES = re.compile(r"^Positive: ([0-9]+) Negative: ([0-9]+)", re.MULTILINE)
 def _write(case: Case, files: Sequence[str], folder: Path) -> list[str]:
     if case.sketch is not None and any(isinstance(s, Await) for thread in case.sketch.threads for s in thread):
         raise Inexpressible("has no assumptions")
+    if any(file.endswith(".c") for file in files):
+        raise Inexpressible("reads no programs in C")
     if len(files) == 1:
         return list(files)
     listed = folder / "tests.list"

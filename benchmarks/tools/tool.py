@@ -41,7 +41,7 @@ class Tool:
 
 def sketch_of(case: Case) -> Sketch:
     if case.sketch is None:
-        raise Inexpressible("reads no litmus tests")
+        raise Inexpressible("reads only what the harness writes for it")
     return case.sketch
 
 

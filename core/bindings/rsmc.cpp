@@ -27,7 +27,15 @@ using Numbers = std::vector<std::int64_t>;
 // operation destination success address value expected size update flags target read_class write_class failed_class
 // low high first_argument n_arguments
 constexpr std::size_t instruction_fields = 17;
-enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4 };
+enum InstructionFlag : std::int64_t {
+  flag_signed = 1,
+  flag_exclusive = 2,
+  flag_weak = 4,
+  flag_own = 8,
+  flag_program = 16,
+  flag_loose = 32,
+  flag_piece = 64,
+};
 enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
 
 std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(number); }
@@ -45,6 +53,10 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_signed = (n[8] & flag_signed) != 0;
   i.is_exclusive = (n[8] & flag_exclusive) != 0;
   i.is_weak = (n[8] & flag_weak) != 0;
+  i.is_piece = (n[8] & flag_piece) != 0;
+  i.is_own = (n[8] & flag_own) != 0;
+  i.ends_program = (n[8] & flag_program) != 0;
+  i.is_loose = (n[8] & flag_loose) != 0;
   i.target = small(n[9]);
   i.read_class = small(n[10]);
   i.write_class = small(n[11]);
@@ -73,16 +85,16 @@ Block read_block(const BlockArgument& argument) {
 }
 
 // blocks, expressions that are arguments, block numbers by address, classes of the accesses and the fence that synchronise
-// and of the writes that release memory
+// and of the writes that release memory, and whether joins are last
 using FunctionsArgument = std::tuple<std::vector<BlockArgument>, std::vector<std::int32_t>,
-                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 4>>;
+                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 5>>;
 
 void read_functions(Program& program, const FunctionsArgument& argument) {
   const auto& [blocks, arguments, addresses, classes] = argument;
   for (const auto& block : blocks) program.functions.push_back(read_block(block));
   program.arguments = arguments;
   for (const auto& [address, block] : addresses) program.function_at[address] = block;
-  program.synchronisation = {classes[0], classes[1], classes[2]};
+  program.synchronisation = {classes[0], classes[1], classes[2], classes[4] != 0};
   program.release_class = classes[3];
 }
 
@@ -168,6 +180,8 @@ const char* violation_name(ViolationKind kind) {
     case ViolationKind::join: return "join";
     case ViolationKind::release: return "release";
     case ViolationKind::allocation: return "allocation";
+    case ViolationKind::leak: return "leak";
+    case ViolationKind::unsupported: return "unsupported";
   }
   return "";
 }
@@ -225,13 +239,13 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
                          const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t> order,
-                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool> limits,
+                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool> limits,
                          const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
-                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits)};
+                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits)};
   Outcome outcome;
   try {
     const nb::gil_scoped_release release;
@@ -239,7 +253,8 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                       [&](const Statistics& statistics) { return keep_going(progress, statistics); });
   } catch (const MixedSizes& mixed) {
     nb::dict result;
-    result["mixed_sizes"] = place_tuple(mixed.place);
+    result["mixed_sizes"] = nb::make_tuple(place_tuple(mixed.place), mixed.address, mixed.size, place_tuple(mixed.other),
+                                           mixed.other_address, mixed.other_size);
     return result;
   }
   return outcome_dict(outcome);

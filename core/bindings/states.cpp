@@ -24,7 +24,7 @@ using Numbers = std::vector<std::int64_t>;
 // operation destination success address value expected size update flags fence target low high first_argument n_arguments
 // touches
 constexpr std::size_t instruction_fields = 16;
-enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4, flag_stack = 8, flag_local = 16 };
+enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4, flag_stack = 8, flag_local = 16, flag_program = 32 };
 
 std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(number); }
 std::uint8_t tiny(std::int64_t number) { return static_cast<std::uint8_t>(number); }
@@ -43,6 +43,7 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_weak = (n[8] & flag_weak) != 0;
   i.is_stack = (n[8] & flag_stack) != 0;
   i.is_local = (n[8] & flag_local) != 0;
+  i.ends_program = (n[8] & flag_program) != 0;
   i.fence = static_cast<FenceAction>(n[9]);
   i.target = small(n[10]);
   i.low = n[11];
@@ -105,7 +106,7 @@ Program read_program(const ProgramArgument& argument) {
   return program;
 }
 
-constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores"};
+constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores", "refused"};
 constexpr std::array violation_names{"assertion", "memory", "use after free", "double free", "call",
                                      "join",      "release", "allocation",     "deadlock",    "robustness"};
 
@@ -145,6 +146,7 @@ nb::dict outcome_dict(const Outcome& outcome) {
                                      nb::make_tuple(v.place.thread, v.place.block, v.place.pc), v.address,
                                      schedule_list(example)));
   result["violations"] = violations;
+  result["refused_at"] = nb::make_tuple(outcome.refused_at.thread, outcome.refused_at.block, outcome.refused_at.pc);
   result["stopped_by"] = stop_names[static_cast<std::size_t>(outcome.stop)];
   return result;
 }

@@ -24,6 +24,10 @@ Outcome search(const Program& program, const Options& options, const Progress& p
       assumptions.renames = false;
     } catch (const UnforeseenAccess&) {
       assumptions.footprints = false;
+    } catch (const Refused& refused) {
+      Outcome outcome = given_up(Stop::refused);
+      outcome.refused_at = refused.place;
+      return outcome;
     } catch (const TooManyStores&) {
       return given_up(Stop::stores);
     } catch (const TooManyThreads&) {

@@ -125,6 +125,8 @@ class Interleavings {
       case Operation::spawn:
       case Operation::join:
       case Operation::allocate:
+      case Operation::measure:
+      case Operation::refuse:
       case Operation::release: throw std::logic_error("not for programs with calls and threads");
       case Operation::await:
         if (value(worker, i.value) == 0) {

@@ -218,7 +218,66 @@ TEST(accesses_of_different_sizes_that_overlap_are_refused) {
   }
 }
 
+TEST(pieces_of_an_access_must_not_race) {
+  const auto piece = [](Line line) {
+    line.instruction.is_piece = true;
+    return line;
+  };
+  for (const Model& model : all_models()) {
+    // A store that was split, and a load of one of its parts.
+    CHECK(mixed_sizes({{piece(store(x, 1, 4)), piece(store(x + 4, 2, 4))}, {load(0, x + 4, 4)}}, model) == std::pair(0, 1));
+    // Two stores that nobody reads.
+    CHECK(mixed_sizes({{piece(store(x, 1, 4))}, {store(x, 2, 4)}}, model).has_value());
+    // Nobody else writes there.
+    CHECK(!mixed_sizes({{piece(load(0, x, 4)), piece(load(1, x + 4, 4))}, {load(0, x + 4, 4)}}, model));
+    CHECK(!mixed_sizes({{piece(store(x, 1, 4)), load(0, x, 4)}, {store(y, 1)}}, model));
+  }
+}
+
+// ---- Deadlocks, and what was cut -------------------------------------------------------------------------------------
+
+TEST(a_deadlock_has_an_example) {
+  const Threads threads{{load(0, x), await_that(reg(0), 0), store(y, 1)}, {load(0, y), await_that(reg(0), 0), store(x, 1)}};
+  for (const Model& model : all_models()) {
+    const Outcome outcome = explored(threads, model, with_examples);
+    CHECK(outcome.statistics.deadlocks == 1);
+    CHECK(outcome.deadlock_example.size() == 2);
+    CHECK(is_consistent(outcome.deadlock_example));
+    CHECK(explored(threads, model).deadlock_example.empty());
+  }
+}
+
+TEST(the_loop_that_was_cut) {
+  const Threads threads{{load(0, x), branch(reg(0) == 0, 0)}, {store(y, 1), load(0, x), jump(1)}};
+  for (const Model& model : all_models()) {
+    const Outcome outcome = explored(threads, model);
+    CHECK(outcome.statistics.cut > 0);
+    CHECK(outcome.cut_at == (std::set<dekker::rsmc::Place>{{0, 0, 1}, {1, 1, 2}}));
+  }
+}
+
 // ---- Limits ----------------------------------------------------------------------------------------------------------
+
+TEST(the_first_violation) {
+  const Threads racing{{store(x, 1), load(0, y), check_that(reg(0))}, {store(y, 1)}};
+  const Threads waiting{{load(0, x), await_that(reg(0), 0)}, {load(0, y)}, {store(y, 1)}};
+  const Threads fine{{store(x, 1), load(0, y)}, {store(y, 1), load(0, x)}};
+  for (const Model& model : all_models()) {
+    const Outcome first = explored(racing, model, {.stops_at_violation = true});
+    CHECK(first.stop == Stop::violation);
+    CHECK(first.violations.size() == 1);
+    CHECK(first.statistics.failed == 1);
+    CHECK(explored(racing, model).stop == Stop::not_stopped);
+    const Outcome deadlock = explored(waiting, model, {.stops_at_violation = true});
+    CHECK(deadlock.stop == Stop::violation);
+    CHECK(deadlock.statistics.deadlocks == 1);
+    CHECK(explored(waiting, model).statistics.deadlocks == 2);
+    const Outcome everything = explored(fine, model);
+    const Outcome complete = explored(fine, model, {.stops_at_violation = true});
+    CHECK(complete.stop == (everything.flags.empty() ? Stop::not_stopped : Stop::violation));
+    if (everything.flags.empty()) CHECK(complete.statistics.complete == everything.statistics.complete);
+  }
+}
 
 TEST(the_limit_of_traces) {
   const Threads threads(3, {fetch_add(0, x, 1)});

@@ -65,7 +65,7 @@ def explore(
     model: ModelProgram,
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, int],
-    limits: tuple[int, bool, int, float, int, bool, bool],
+    limits: tuple[int, bool, int, float, int, bool, bool, bool],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
 def search_states(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dekker.source import Diagnostic, Span
 
 
@@ -26,6 +28,33 @@ class ParseError(InputError):
 
 class UnsupportedError(InputError):
     """Valid input that an engine or front end does not handle, named."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPlace:
+    """An access of memory: the function and position of its instruction, its address and size."""
+
+    function: str
+    index: int
+    address: int
+    size: int
+    span: Span | None
+
+
+class MixedSizes(UnsupportedError):
+    """Accesses that overlap without being equal, or, if `racing`, a piece of a larger access that is not in order with
+    an access of another thread. The first is the later one, or the piece."""
+
+    def __init__(self, first: AccessPlace, second: AccessPlace, *, racing: bool = False) -> None:
+        where = "" if second.span is None else f" at {second.span.source.name}:{second.span.line}"
+        message = f"accesses of different sizes overlap: {first.size} bytes here and {second.size} bytes{where}"
+        if racing:
+            message = f"threads access the same bytes in different sizes, here and{where}, and nothing orders that"
+        hint = "under a memory model, threads that race can share bytes only in accesses of one size"
+        super().__init__(message, first.span, hint)
+        self.first = first
+        self.second = second
+        self.racing = racing
 
 
 class ModelError(InputError):

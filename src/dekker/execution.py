@@ -164,6 +164,9 @@ BASE_RELATIONS: dict[str, str] = {
 # Final writes depend on coherence, so they are a base set without a predicate on events.
 FINAL_WRITES = "FW"
 
+DATA_RACE = "data-race"
+"""The flag that models raise for two accesses that race, if one is not atomic."""
+
 DYNAMIC_NAMES = frozenset(("rf", "co", "fr", FINAL_WRITES))
 
 PRIMITIVE_RELATIONS = (

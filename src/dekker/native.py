@@ -72,7 +72,8 @@ Place = tuple[int, int, int]
 class NativeProgram:
     """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it. Blocks, the code of threads
     and then of functions, are numbered. `synchronisation` holds the event classes of the writes and reads with which
-    threads are spawned and joined, of the fences at these, and of the writes that release memory."""
+    threads are spawned and joined, of the fences at these, and of the writes that release memory, and whether nothing
+    comes behind joins."""
 
     threads: list[Block]
     expressions: list[list[int]]
@@ -84,7 +85,8 @@ class NativeProgram:
     functions: list[Block]
     arguments: list[int]
     function_addresses: list[tuple[int, int]]
-    synchronisation: tuple[int, int, int, int]
+    synchronisation: tuple[int, int, int, int, int]
+    finds_leaks: bool = False
 
 
 RawTrace = list[tuple[int, int, int, int, int, int, int, int]]
@@ -98,8 +100,8 @@ class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
     `violations` are kind, place, address and an example; runs were cut at the places `cut_at`; `n_alone` accesses and
     fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for
-    which the model allowed no parameter; `mixed_sizes` is the place of an access that overlaps another of different
-    size, in which case there is nothing else."""
+    which the model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of
+    another that it overlaps without being equal or races with in pieces, in which case there is nothing else."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
@@ -111,7 +113,7 @@ class Exploration:
     cut_at: list[Place] = field(default_factory=list)
     n_alone: int = 0
     stuck_at: Place | None = None
-    mixed_sizes: Place | None = None
+    mixed_sizes: tuple[Place, int, int, Place, int, int] | None = None
 
 
 @lru_cache(maxsize=64)
@@ -176,6 +178,7 @@ def _explore(
             (limits.memory_mb or 0) << 20,
             examples,
             limits.stop_at_first,
+            program.finds_leaks,
         ),
         progress,
     )
@@ -206,6 +209,7 @@ class StateSearch:
     states: list[tuple[tuple[int, ...], list[Action]]]
     violations: list[tuple[str, Place, int, list[Action]]]
     stopped_by: str
+    refused_at: Place
 
 
 def search_states(
@@ -243,6 +247,7 @@ def search_states(
         [(values, _actions(schedule)) for values, schedule in found["states"]],
         [(kind, place, address, _actions(schedule)) for kind, place, address, schedule in found["violations"]],
         found["stopped_by"],
+        found["refused_at"],
     )
 
 

@@ -13,6 +13,11 @@ State = tuple[int, ...]
 """Final values, in the order of `Property.observed`."""
 
 
+ENDED_WAITING = "ended waiting"
+"""A statistic: complete executions in which the program ended while threads waited. How many there are is a matter of
+taste: engines need not tell apart what a thread sees that waits in vain."""
+
+
 class Verdict(Enum):
     SAFE = "SAFE"
     SAFE_WITHIN_BOUND = "SAFE_WITHIN_BOUND"

@@ -48,7 +48,8 @@ class Search:
 @dataclass(frozen=True, slots=True)
 class Task:
     """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
-    engine's statistics so far."""
+    engine's statistics so far. `pieces` are positions (function and index) of accesses that are part of a larger one:
+    they must not race, because that one is never torn."""
 
     program: Program
     model: Model
@@ -56,3 +57,4 @@ class Task:
     examples: bool = False
     progress: Progress | None = None
     search: Search = Search()
+    pieces: frozenset[tuple[str, int]] = frozenset()

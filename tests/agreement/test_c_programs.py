@@ -1,4 +1,4 @@
-"""Random C programs compute the same as native programs and translated, run by the reference interpreter."""
+"""Random C programs compute the same as native programs and translated, by reference interpreter and engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(200))
 def test_translated_programs_compute_what_native_ones_do(tmp_path: Path, seed: int) -> None:
     assert difference(seed, tmp_path) is None
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import Phase, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.strategies import threaded_programs
 
 from dekker.cat import Model
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.axiomatic.engine import Accepted, accepted_executions
 from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import DekkerError, UnsupportedError
 from dekker.execution import Trace
@@ -48,7 +50,8 @@ def check_program(program: Program, model: Model) -> list[CheckViolation]:
         replayed = replay(task.program, trace)
         assert judge(model, replayed.execution).allowed, print_program(task.program)
         assert all(run.end in ("complete", "unborn") for run in replayed.runs), print_program(task.program)
-        assert not replayed.failures
+        kinds = {violation.kind for violation in result.violations}
+        assert {failure.kind for failure in replayed.failures} <= kinds, print_program(task.program)
     found = list(violations_of(task, rsmc.NAME, result))
     for violation in found:
         witness = violation.witness
@@ -73,7 +76,7 @@ def test_what_is_found_replays(program: Program, name: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=3000, phases=(Phase.generate,))
 @given(program=threaded_programs.programs(), name=st.sampled_from(MODELS))
 def test_campaign(program: Program, name: str) -> None:
     check_program(program, load_model(name))
@@ -90,6 +93,34 @@ def test_the_first_violation_is_one_of_all(program: Program, name: str) -> None:
     assert (first.stopped_by == "violation") == wrong, print_program(task.program)
     assert first.violations.keys() <= everything.violations.keys()
     assert bool(first.violations or first.deadlocks or first.flags) == wrong
+
+
+# --- the oracle, too
+
+
+@settings(max_examples=30)
+@given(program=threaded_programs.programs(), name=st.sampled_from(("sc", "tso", "power", "rc11")))
+def test_the_oracle_means_the_same_executions(program: Program, name: str) -> None:
+    """Events and relations, one by one; and the runs that it gives for what is wrong."""
+    model = load_model(name)
+    task = Task(prepare(program, model), model, replace(LIMITS, unroll=1, timeout_s=3, max_traces=200), examples=True)
+    try:
+        result = axiomatic.run(task)
+        assume(result.stopped_by is None)
+        for accepted in islice(accepted_executions(task), 20):
+            check_same_execution(task.program, accepted)
+    except UnsupportedError:
+        assume(False)
+        raise
+    for violation in violations_of(task, axiomatic.NAME, result):
+        assert violation.witness is not None, print_program(task.program)
+
+
+def check_same_execution(program: Program, accepted: Accepted) -> None:
+    replayed, expected = replay(program, accepted.trace()), accepted.execution()
+    assert replayed.execution.events == expected.events, print_program(program)
+    for name, rows in expected.relations.items():
+        assert replayed.execution.relations[name] == rows, f"{name}\n{print_program(program)}"
 
 
 # --- witnesses that lie

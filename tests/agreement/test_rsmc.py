@@ -164,6 +164,13 @@ COMPARE_EXCHANGES = [
         "r = rmw.or.4 [&x], 2",
         "r, s = cmpxchg.4 [&y] 0 -> 5",
     ),
+    # A store-conditional that has to succeed, and a load that sees it or not.
+    ("v = load.4 [&x]\nr = v", "a = load.4 exclusive [&x]\ns = store-conditional.4 [&x] = 1\nassume s eq.64 0", ""),
+    (
+        "r = load.4 exclusive [&x]\nbranch r ne.32 0 -> end\nq = store-conditional.4 [&x] = 1\nr = q add.32 5\nend:",
+        "a = load.4 exclusive [&x]\ns = store-conditional.4 [&x] = 1\nassume s eq.64 0",
+        "",
+    ),
     # An assertion is a branch.
     ("r = load.4 [&y]", 'r = load.4 [&x]\nassert r ne.32 0, "not yet"\nstore.4 [&y] = 2', "store.4 [&x] = 1"),
 ]

@@ -25,6 +25,7 @@ from dekker.generate import cycle_of_name, enumerate_cycles, generate
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import CompareExchange
 from dekker.ir.program import Program
+from dekker.ir.property import Property
 from dekker.task import Limits
 
 pytest.importorskip("ziglang", reason="the compiler is not installed")
@@ -175,3 +176,21 @@ def test_every_fence_has_its_words(tmp_path: Path, kind: str) -> None:
     if kind.startswith("c11."):
         pytest.skip("C11's own fences are no assembly")
     assert fence_kind(mnemonic(kind)) == ("" if kind == "compiler" else kind)
+
+
+def test_threads_that_are_joined_last(tmp_path: Path) -> None:
+    """Without a question in `main` nothing comes behind its joins, and their events are left out."""
+    programs = [program for program in own_corpus() if program.property.filter is None]
+    silent = [replace(program, property=Property()) for program in programs]
+    for start in range(0, len(programs), BATCH):
+        for program, pair in zip(
+            programs[start:], compile_pairs(tmp_path, silent[start : start + BATCH]), strict=False
+        ):
+            for model in models_for(pair):
+                try:
+                    expected = litmus_answer(program, model, LIMITS)
+                except ModelError:
+                    continue
+                found = c_answer(pair.c, model, LIMITS)
+                wanted = replace(expected, positive=0, negative=expected.positive + expected.negative)
+                assert found == wanted, f"{program.name} under {model}"

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -60,10 +65,185 @@ def test_an_assertion_fails_where_the_model_lets_it(tmp_path: Path, model: str, 
 
 def test_json(tmp_path: Path) -> None:
     answer = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "tso", "--json", "-", "--", RELAXED).out)
-    assert (answer["verdict"], answer["model"], answer["complete"]) == ("UNSAFE", "tso", True)
-    assert answer["violation"]["kind"] == "assertion"
-    assert answer["violation"]["line"] == 22
+    assert answer.keys() == {"verdict", "model", "engine", "complete", "bounds", "stats", "violation"}
+    assert (answer["verdict"], answer["model"], answer["complete"]) == ("UNSAFE", "tso", False)
+    assert answer["bounds"] == {"unroll": 4, "nondet": [], "cut": [], "stopped_by": "violation"}
+    violation = answer["violation"]
+    assert violation.keys() >= {"kind", "message", "file", "line", "thread", "witness"}
+    assert (violation["kind"], violation["line"], violation["column"]) == ("assertion", 22, 3)
+    assert violation["file"].endswith("program.c")
+    assert (violation["thread"], violation["function"]) == (0, "main")
+    assert [(frame["function"], frame["line"]) for frame in violation["stack"]] == [("main", 22)]
+    assert violation["witness"]["format"] == "dekker-witness"
+    safe = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "sc", "--json", "-", "--", RELAXED).out)
+    assert (safe["verdict"], safe["complete"], safe["violation"]) == ("SAFE", True, None)
+
+
+def test_everything_is_explored_if_asked(tmp_path: Path) -> None:
+    arguments = ("-m", "tso", "--keep-going", "--json", "-", "--", RELAXED)
+    answer = json.loads(check(tmp_path, STORE_BUFFERING, *arguments).out)
+    assert (answer["verdict"], answer["complete"], answer["bounds"]["stopped_by"]) == ("UNSAFE", True, None)
     assert answer["stats"]["complete"] + answer["stats"]["failed"] == 4
+    text = check(tmp_path, STORE_BUFFERING, "-m", "tso", "--", RELAXED).out
+    assert "stopped at the first violation" in text
+    assert "--keep-going explores all" in text
+    assert "stopped" not in check(tmp_path, STORE_BUFFERING, "-m", "tso", "--keep-going", "--", RELAXED).out
+
+
+def test_all_violations_are_listed(tmp_path: Path) -> None:
+    text = "#include <assert.h>\nint __VERIFIER_nondet_int(void);\nint main(void) {\n  if (__VERIFIER_nondet_int())\n"
+    text += "    assert(0);\n  else\n    assert(!1);\n}\n"
+    answer = json.loads(check(tmp_path, text, "-m", "sc", "--keep-going", "--json", "-").out)
+    found = [answer["violation"], *answer["violation"]["others"]]
+    assert sorted(item["line"] for item in found) == [5, 7]
+    assert answer["stats"]["violations"] == 2
+
+
+# --- the run that shows it
+
+
+def test_the_run_is_shown_by_lines(tmp_path: Path) -> None:
+    out = check(tmp_path, STORE_BUFFERING, "-m", "tso", "--", RELAXED).out
+    run = out[out.index("The run that shows it") :]
+    assert "thread 1 runs left, started by thread 0 at line 18" in run
+    assert re.search(r"^ +7  #\d+ writes x = 1 +atomic_store_explicit\(&x, 1, ORDER\);$", run, re.MULTILINE)
+    assert re.search(r"^ +8  #\d+ reads y = 0, the initial value +seen_y = ", run, re.MULTILINE)
+    assert re.search(r"^ +18  #\d+ pthread_create: starts thread 1 +pthread_create", run, re.MULTILINE)
+    assert re.search(r"^ +20  #\d+ pthread_join: thread 1 has ended +pthread_join", run, re.MULTILINE)
+    assert re.search(r"^ +22  #\d+ reads seen_x = 0, from #\d+ of thread 2 ", run, re.MULTILINE)
+    assert re.search(r"thread 1: #\d+ writes x \(line 7\), and then #\d+ reads y \(line 8\)", run)
+    assert re.search(r"because of the cycle #\d+ -po-> #\d+ -fr-> #\d+ -po-> #\d+ -fr-> #\d+", run)
+    assert "fence" not in run
+
+
+WRONG = r"""#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, k = PTHREAD_MUTEX_INITIALIZER;
+struct { int head; int items[2]; } queue;
+int *shared;
+static void take(pthread_mutex_t *a, pthread_mutex_t *b) {
+  pthread_mutex_lock(a);
+  pthread_mutex_lock(b);
+  queue.items[1] = 3;
+  pthread_mutex_unlock(b);
+  pthread_mutex_unlock(a);
+}
+void *worker(void *_) {
+  printf("worker %s %d\n", "says", 7);
+#if CASE == 1
+  take(&m, &k);
+#elif CASE == 2
+  free(shared);
+#elif CASE == 3
+  queue.items[1] = 1;
+#endif
+  return 0;
+}
+int main(void) {
+  pthread_t t;
+  shared = malloc(4);
+  pthread_create(&t, 0, worker, 0);
+#if CASE == 1
+  take(&k, &m);
+#elif CASE == 2
+  *shared = 1;
+#elif CASE == 3
+  queue.items[1] = 2;
+#elif CASE == 4
+  queue.items[queue.head + 2] = 1;
+#elif CASE == 5
+  pthread_mutex_unlock(&m);
+#endif
+  pthread_join(t, 0);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "model", "lines"),
+    [
+        (
+            1,
+            "sc",
+            [
+                ":9:3: violation: deadlock: 2 threads wait for ever",
+                "thread 0 (main) waits at ",
+                "program.c:9: pthread_mutex_lock(b);",
+                "    take at ",
+                "    worker at ",
+                "program.c:17",
+                "in take (line 17):",
+            ],
+        ),
+        (
+            2,
+            "sc",
+            [":32:", "use after free: access to 4 bytes of `malloc:27`", "`malloc:27` was allocated", ":19: free"],
+        ),
+        (3, "rc11", ["data race: two threads access `queue.items[1]`", "(main) writes 2", "(worker) writes 1"]),
+        (4, "sc", ["out of bounds: access to 4 bytes at `queue`+12, 4 bytes beyond the end (it has 12 bytes)"]),
+        (5, "sc", [":38:3: violation: lock misuse: `pthread_mutex_unlock`: the mutex is not locked"]),
+    ],
+)
+def test_what_goes_wrong_is_told(tmp_path: Path, case: int, model: str, lines: list[str]) -> None:
+    outcome = check(tmp_path, WRONG, "-m", model, "--", f"-DCASE={case}")
+    assert outcome.status == 1
+    for line in lines:
+        assert line in outcome.out
+    assert r'prints "worker says 7\n"' in outcome.out
+
+
+def test_the_witness_is_written_and_replays_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "w.json"
+    assert check(tmp_path, WRONG, "-m", "power", "--witness", str(file), "--", "-DCASE=1").status == 1
+    (tmp_path / "program.c").unlink()
+    outcome = dekker("replay", str(file))
+    assert outcome.status == 0, outcome.out
+    assert outcome.out.rstrip().endswith("holds: power allows this execution")
+    assert "pthread_mutex_lock(b);" in outcome.out
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["violation"]["stack"][0]["line"] += 1
+    file.write_text(json.dumps(content), encoding="utf-8")
+    assert dekker("replay", str(file)).status == 1
+    content["program"]["positions"]["main"][0] = [99, 1, 1, 1]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    assert dekker("replay", str(file)).status == 2
+
+
+def test_no_violation_no_witness(tmp_path: Path) -> None:
+    file = tmp_path / "w.json"
+    outcome = check(tmp_path, STORE_BUFFERING, "-m", "sc", "--witness", str(file), "--", RELAXED)
+    assert outcome.status == 0
+    assert "no witness" in outcome.err
+    assert not file.exists()
+
+
+def test_litmus_tests_show_the_final_state(tmp_path: Path) -> None:
+    test = tmp_path / "t.litmus"
+    test.write_text("X86 t\n{ }\n P0 ;\n MOV [x],$1 ;\n~exists (x=1)\n")
+    outcome = dekker("check", str(test))
+    assert outcome.status == 1
+    assert "final state: ~exists ([x]=1) does not hold" in outcome.out
+    assert "a: W x=1" in outcome.out
+
+
+def test_what_was_found_before_an_interrupt_is_kept(tmp_path: Path) -> None:
+    """With all violations wanted, Ctrl-C ends a search that would take hours."""
+    text = "#include <pthread.h>\n#include <stdatomic.h>\n#include <assert.h>\natomic_int x;\n"
+    text += "void *w(void *_) { for (int i = 0; i < 6; i++) x++; assert(x != 7); return 0; }\n"
+    text += "int main(void) { pthread_t t[3]; for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, w, 0); }\n"
+    file = tmp_path / "program.c"
+    file.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "dekker", "check", str(file), "-m", "sc", "--keep-going"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1, err
+    assert "stopped by interrupt" in out
+    assert "violation: assertion" in out
+    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(
@@ -88,3 +268,67 @@ def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
     counting = "int x; int main(void) { int n = 0; while (!*(volatile int *)&x) n++; return n; }"
     cut = check(tmp_path, counting, "-m", "sc")
     assert cut.out.startswith("SAFE_WITHIN_BOUND")
+    assert re.search(r"cut where the loop at .*program\.c:1:36 went round more than 4 times \(--unroll 4\)", cut.out)
+    bounds = json.loads(check(tmp_path, counting, "-m", "sc", "--json", "-").out)["bounds"]
+    assert [(place["line"], place["column"]) for place in bounds["cut"]] == [(1, 36)]
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "pso", "power", "aarch64", "riscv", "rc11"])
+def test_all_engines_agree_on_a_program_with_threads(tmp_path: Path, model: str) -> None:
+    outcome = check(tmp_path, STORE_BUFFERING, "--model", model, "--engine", "all", "--", RELAXED)
+    assert outcome.status == (0 if model == "sc" else 1), outcome.err
+    assert "(all)" in outcome.out
+
+
+BYTES = r"""#include <assert.h>
+#include <pthread.h>
+int number, early;
+void *fill(void *_) {
+  number = 0x01020304;
+  return 0;
+}
+int main(void) {
+  pthread_t thread;
+  int sum = 0;
+  unsigned char *bytes = (unsigned char *)&number;
+  pthread_create(&thread, 0, fill, 0);
+  if (EARLY) early = bytes[1];
+  pthread_join(thread, 0);
+  for (int i = 0; i < 4; i++) sum += bytes[i];
+  assert(sum == 10);
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "power", "rc11"])
+def test_an_int_may_be_read_by_bytes_where_nothing_races(tmp_path: Path, model: str) -> None:
+    outcome = check(tmp_path, BYTES, "--model", model, "--", "-DEARLY=0")
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_what_races_in_different_sizes_is_refused_with_both_lines(tmp_path: Path) -> None:
+    outcome = check(tmp_path, BYTES, "--model", "tso", "--", "-DEARLY=1")
+    assert outcome.status == 2
+    assert "program.c:5:10: error: threads access the same bytes in different sizes" in outcome.err
+    assert "program.c:13" in outcome.err
+
+
+def test_floating_point_runs_on_the_rsmc_engine(tmp_path: Path) -> None:
+    text = r"""#include <assert.h>
+#include <pthread.h>
+double half = 0.5;
+float sum;
+void *add(void *_) {
+  sum = (float)(half * 3) + 0.25f;
+  return 0;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, add, 0);
+  pthread_join(thread, 0);
+  assert(sum == 1.75f && (int)(sum * 4) == 7);
+}
+"""
+    outcome = check(tmp_path, text, "--model", "tso")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "(rsmc)" in outcome.out

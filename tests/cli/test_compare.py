@@ -36,6 +36,18 @@ def test_a_c_program_goes_wrong_where_the_model_lets_it(tmp_path: Path) -> None:
         assert (words[0], words[-3:]) == ("UNSAFE", ["assertion", "at", "program.c:22"])
 
 
+def test_a_data_race_has_a_place(tmp_path: Path) -> None:
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    file = tmp_path / "race.c"
+    text = "#include <pthread.h>\nint x;\nvoid *f(void *_) {\n  x = 1;\n  return 0;\n}\n"
+    text += "int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); return x; }\n"
+    file.write_text(text, encoding="utf-8")
+    outcome = dekker("compare", str(file))
+    assert outcome.status == 1
+    assert {model: words[0] for model, words in rows(outcome).items() if words[0] != "SAFE"} == {"rc11": "UNSAFE"}
+    assert " ".join(rows(outcome)["rc11"][-4:]) in ("data race at race.c:4", "data race at race.c:7")
+
+
 def test_nothing_wrong_anywhere_is_status_0(tmp_path: Path) -> None:
     outcome = store_buffering(tmp_path, "--models", "sc, tso,power,tso", "--", STRONG)
     assert outcome.status == 0

@@ -10,7 +10,19 @@ from dekker.frontends.c.runtime.threads import END_OF_KEYS
 
 PAGE = Path(__file__).parents[2] / "docs" / "c-library.md"
 CLASSES = {"mutex", "timed_mutex", "recursive_mutex", "shared_mutex", "lock_guard", "unique_lock", "scoped_lock"}
-CLASSES |= {"condition_variable", "this_thread", "shared_ptr", "weak_ptr", "main"}
+CLASSES |= {
+    "condition_variable",
+    "this_thread",
+    "shared_ptr",
+    "weak_ptr",
+    "main",
+    "wait",
+    "new",
+    "delete",
+    "float",
+    "double",
+}
+CLASSES |= {"new", "delete", "float", "double", "mfence", "lwsync"}
 NOT_FUNCTIONS = re.compile(rf"std::.*|\w+\.h|__atomic_|__sync_|__VERIFIER_atomic_|{'|'.join(CLASSES)}")
 
 

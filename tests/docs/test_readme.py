@@ -13,7 +13,7 @@ from tests.cli.test_litmus import SB, without_times
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-SESSION = re.compile(r"^    \$ dekker (.*)\n((?:^    (?!\$).*\n)+)", re.MULTILINE)
+SESSION = re.compile(r"^    \$ dekker (.*)\n((?:^(?:    (?!\$).*)?\n)+)", re.MULTILINE)
 
 
 def unindented(block: str) -> str:
@@ -28,7 +28,7 @@ def test_the_example_is_the_file() -> None:
 def test_the_outputs_are_real(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     sessions = SESSION.findall(README)
-    assert len(sessions) == 2
+    assert len(sessions) == 4
     for arguments, output in sessions:
         assert without_times(dekker(*shlex.split(arguments)).out).strip() == unindented(output).strip()
 

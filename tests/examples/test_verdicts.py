@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.calls import dekker
@@ -30,15 +31,31 @@ def compile_once() -> Iterator[None]:
 
 @pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: expected.title)
 def test_verdict(expected: Expectation) -> None:
-    arguments = [str(expected.program), "--model", expected.model, *expected.options, "--json", "-"]
+    arguments = [str(expected.program), "--model", expected.model, *expected.options, "--keep-going", "--json", "-"]
     outcome = dekker("check", *arguments, "--", *expected.flags)
     assert outcome.out, outcome.err
     answer = json.loads(outcome.out)
     assert answer["verdict"] == expected.verdict, answer
     assert outcome.status == (1 if expected.verdict == "UNSAFE" else 0)
-    assert {violation["kind"] for violation in answer["violations"]} == expected.kinds
+    assert kinds(answer["violation"]) == expected.kinds
     if expected.executions is not None:
         assert answer["stats"]["complete"] == expected.executions
+
+
+def kinds(violation: dict[str, Any] | None) -> set[str]:
+    return set() if violation is None else {item["kind"] for item in (violation, *violation.get("others", ()))}
+
+
+@pytest.mark.parametrize("expected", [item for item in EXPECTATIONS if item.kinds], ids=lambda expected: expected.title)
+def test_the_run_that_is_shown_replays(tmp_path: Path, expected: Expectation) -> None:
+    file = tmp_path / "run.json"
+    arguments = [str(expected.program), "--model", expected.model, *expected.options, "--witness", str(file)]
+    outcome = dekker("check", *arguments, "--", *expected.flags)
+    assert outcome.status == 1, outcome.err
+    assert "The run that shows it:" in outcome.out
+    assert file.exists(), outcome.err
+    replayed = dekker("replay", str(file))
+    assert replayed.status == 0, replayed.out + replayed.err
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.parent.name)

@@ -10,7 +10,8 @@ from itertools import combinations, permutations, product
 
 from dekker.cat.interpreter import evaluate
 from dekker.cat.model import Model
-from dekker.engines.axiomatic.candidates import Place, static_relations
+from dekker.engines.axiomatic.candidates import static_relations
+from dekker.engines.axiomatic.overlaps import Place
 from dekker.engines.axiomatic.paths import Path, PathEvent, thread_paths
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
 from dekker.execution import INITIAL_THREAD, Event, Execution, as_seen_by, base_value, relation

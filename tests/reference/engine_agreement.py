@@ -13,7 +13,7 @@ from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
 from dekker.models import load_model
 from dekker.result import Result
-from dekker.run.engines import answer
+from dekker.run.engines import answer, differences
 from dekker.run.prepare import prepare
 from dekker.task import Limits, Task
 
@@ -53,8 +53,8 @@ def compare(program: Program, model_name: str, timeout_s: float = 10, unroll: in
             return Outcome(skipped=f"{engine.NAME}: {error.diagnostic.message}")
         if results[engine.NAME].stopped_by is not None:
             return Outcome(skipped=f"{engine.NAME}: {results[engine.NAME].stopped_by}")
-    answers = {name: answer(result) for name, result in results.items()}
     violated = any(result.violations or result.deadlocks or result.flags for result in results.values())
-    if answers[rsmc.NAME] == answers[axiomatic.NAME]:
+    if not differences(list(results.values())):
         return Outcome(violated=violated)
-    return Outcome(difference=f"{model_name}\n  rsmc   {answers[rsmc.NAME]}\n  oracle {answers[axiomatic.NAME]}")
+    lines = [f"{name}: {answer(result)}" for name, result in results.items()]
+    return Outcome(difference="\n".join([model_name, *lines]))

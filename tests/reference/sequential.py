@@ -29,6 +29,7 @@ from dekker.ir.instructions import (
     Instruction,
     Jump,
     Load,
+    Measure,
     Return,
     Rmw,
     Store,
@@ -262,7 +263,16 @@ def _free(m: Machine, f: _Frame, i: Free) -> None:
     m.remove_object(start)
 
 
+def _measure(m: Machine, f: _Frame, i: Measure) -> None:
+    start = m.evaluate(i.address)
+    if start not in m.sizes or m.kinds.get(start, True):
+        raise Violation("the size of something that is no object of the heap")
+    f.registers[i.dst] = m.sizes[start]
+
+
 def _exit(m: Machine, f: _Frame, i: Exit) -> None:
+    if i.status is not None:
+        m.value = m.evaluate(i.status)
     raise _Ended
 
 
@@ -286,6 +296,7 @@ _STEPS: dict[type[Instruction], Callable[[Machine, _Frame, Any], None]] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,
+    Measure: _measure,
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,
     Exit: _exit,

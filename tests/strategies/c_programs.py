@@ -22,6 +22,7 @@ _PRELUDE = f"""\
 #include <stdarg.h>
 #include <string.h>
 #include <stdlib.h>
+#include <ctype.h>
 #ifdef NATIVE
 #include <stdio.h>
 #endif
@@ -39,6 +40,12 @@ static void emit_float(float value) {{
   unsigned int bits;
   if (value == value) {{ memcpy(&bits, &value, 4); emit(bits); }}
 }}
+static int sign(long value) {{ return (value > 0) - (value < 0); }}
+static int ascending(const void *a, const void *b) {{
+  long x = *(const long *)a, y = *(const long *)b;
+  return (x > y) - (x < y);
+}}
+static void emit_place(const char *base, const char *place) {{ emit(place ? place - base : 999); }}
 static long h_(long value) {{ return value * 7 + 1; }}
 static long to_long(double value) {{ return value > -1e15 && value < 1e15 ? (long)value : 7; }}
 """
@@ -86,6 +93,7 @@ class Scope:
 class Generator:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
+        self.floats = FLOATS if seed % 2 else ()
         self.structs: list[Struct] = []
         self.routines: list[Routine] = []
         self.top = Scope()
@@ -119,7 +127,7 @@ class Generator:
         r = self.random
         fields: list[tuple[str, str, int]] = []
         for index in range(r.randint(1, 5)):
-            kind = r.choice((*INTEGERS, *FLOATS)) if r.random() < 0.85 else "unsigned int"
+            kind = r.choice((*INTEGERS, *self.floats)) if r.random() < 0.85 else "unsigned int"
             shape = r.random()
             if shape < 0.2 and kind not in FLOATS:
                 fields.append((kind, f"m{index}", r.randint(1, 4)))
@@ -178,7 +186,7 @@ class Generator:
         if shape < 0.4:
             self.lines.append(f"{prefix}{kind} {name} = {self.constant(kind)};")
             self.top.integers.append((name, kind))
-        elif shape < 0.5:
+        elif shape < 0.5 and self.floats:
             kind = r.choice(FLOATS)
             self.lines.append(f"{kind} {name} = {self.constant(kind)};")
             self.top.floats.append((name, kind))
@@ -202,9 +210,9 @@ class Generator:
 
     def routine(self) -> None:
         r = self.random
-        result = r.choice((*INTEGERS, *(item.name for item in self.structs), "double", "void"))
+        result = r.choice((*INTEGERS, *(item.name for item in self.structs), *self.floats[1:], "void"))
         kinds = [
-            r.choice((*INTEGERS, *INTEGERS, *(s.name for s in self.structs), "double", "float"))
+            r.choice((*INTEGERS, *INTEGERS, *(s.name for s in self.structs), *self.floats))
             for _ in range(r.randint(0, 5))
         ]
         recursive = r.random() < 0.3
@@ -240,9 +248,10 @@ class Generator:
             scope.integers += [("x", "long"), ("y", "unsigned int")]
             self.lines.append(f"static long {name}(long x, unsigned int y) {{ return {self.integer(scope, 3)}; }}")
         self.lines.append(f"static long (*table[3])(long, unsigned int) = {{ {', '.join(names)} }};")
+        third = "i % 3 == 2 ? to_long(va_arg(list, double))" if self.floats else "i % 3 == 2 ? va_arg(list, int)"
         self.lines.append(
             "static long total(int n, ...) { va_list list; va_start(list, n); long t = 0; for (int i = 0; i < n; i++) "
-            f"t = t * {r.choice((3, 5, 7))} + (i % 3 == 2 ? to_long(va_arg(list, double)) : "
+            f"t = t * {r.choice((3, 5, 7))} + ({third} : "
             "i % 3 == 1 ? va_arg(list, long) : va_arg(list, int)); "
             "va_end(list); return t; }"
         )
@@ -297,6 +306,7 @@ class Generator:
             self.variadic,
             self.heap,
         ]
+        simple += [self.strings, self.numbers, self.sorting, self.growing, self.characters]
         simple += [self.text, self.matrix, self.union, self.nested_struct, self.variable_length, self.jumps]
         nested = [self.branch, self.loop, self.loop, self.switch, self.condition]
         if depth > 0 and r.randrange(len(simple) + 2 * len(nested)) >= len(simple):
@@ -352,7 +362,7 @@ class Generator:
             initial = self.constant(kind) if storage == "static " else self.integer(scope, 2)
             self.lines.append(f"{storage}{kind} {name} = {initial};")
             scope.integers.append((name, kind))
-        elif shape < 0.6:
+        elif shape < 0.6 and self.floats:
             kind = r.choice(FLOATS)
             self.lines.append(f"{kind} {name} = {self.floating(scope, 2)};")
             scope.floats.append((name, kind))
@@ -445,9 +455,10 @@ class Generator:
             count = self.random.randint(0, 9)
             parts = []
             for index in range(count):
-                kind = ("int", "long", "double")[index % 3]
+                kind = ("int", "long", "double" if self.floats else "short")[index % 3]
                 parts.append(self.floating(scope, 1) if kind == "double" else f"({kind})({self.integer(scope, 1)})")
-            parts = [f"(double)({part})" if index % 3 == 2 else part for index, part in enumerate(parts)]
+            if self.floats:
+                parts = [f"(double)({part})" if index % 3 == 2 else part for index, part in enumerate(parts)]
             target = self.random.choice(scope.integers)[0]
             self.lines.append(f"{target} = total({', '.join([str(count), *parts])});")
 
@@ -570,6 +581,74 @@ class Generator:
         )
         scope.arrays.append((f"{name}b", "signed char", size))
 
+    def word(self, most: int = 10) -> str:
+        return "".join(self.random.choice("abcab,; 01") for _ in range(self.random.randint(0, most)))
+
+    def strings(self, scope: Scope) -> None:
+        r, name = self.random, self.name("b")
+        one, other = self.word(), self.word(4)
+        character = r.choice("abc,0")
+        self.lines.append(f'char {name}[64], {name}c[64]; strcpy({name}, "{one}"); strcat({name}, "{other}");')
+        steps = (
+            f'strncat({name}, "{one}", {r.randint(0, 12)});',
+            f"strncpy({name}c, {name}, sizeof {name}c); emit(memcmp({name}, {name}c, strlen({name}) + 1) == 0);",
+            f"emit_place({name}, strchr({name}, '{character}')); emit_place({name}, strrchr({name}, '{character}'));",
+            f'emit_place({name}, strstr({name}, "{other}")); emit_place({name}, strpbrk({name}, ",;"));',
+            f"emit_place({name}, memchr({name}, '{character}', strlen({name})));",
+            f'emit(sign(strcmp({name}, "{other}"))); emit(sign(strncmp({name}, "{other}", {r.randint(0, 6)})));',
+            f'emit(sign(memcmp({name}, "abcdefgh", {r.choice((1, 2, 3, 4, 7, 8))})));',
+            f'emit(strspn({name}, "abc")); emit(strcspn({name}, ",;"));',
+            f"{{ char *d_ = strdup({name}); emit(strlen(d_)); emit(d_[0]); free(d_); }}",
+            f'for (char *w_ = strtok({name}, ",; "); w_; w_ = strtok(0, ",; ")) {{ emit(strlen(w_)); emit(w_[0]); }}',
+        )
+        for step in r.sample(steps, r.randint(1, 5)):
+            if "memcmp" not in step or "abcdefgh" not in step or len(one + other) >= 8:
+                self.lines.append(step)
+        self.lines.append(f"emit(strlen({name}));")
+
+    def numbers(self, scope: Scope) -> None:
+        r = self.random
+        digits = r.choice(
+            ("12", "0", "777", "0x1f", "0X", "08", "zz", "9223372036854775808", "18446744073709551616", "")
+        )
+        text = r.choice(("", " ", "\\t ")) + r.choice(("", "-", "+")) + digits + r.choice(("", "x", " 1", "g"))
+        base = r.choice((0, 8, 10, 16, 36, 2))
+        function = r.choice(("strtol", "strtoul", "strtoll"))
+        self.lines.append(
+            f'{{ const char *s_ = "{text}"; char *e_; emit({function}(s_, &e_, {base})); emit(e_ - s_); }}'
+        )
+        self.lines.append(f'emit(atoi("{r.choice(("-", "", " "))}{r.randint(0, 99999)}"));')
+        a, b = self.integer(scope, 1), self.integer(scope, 1)
+        self.lines.append(f"{{ div_t d_ = div((short)({a}), ((int)({b}) & 15) + 1); emit(d_.quot); emit(d_.rem); }}")
+        self.lines.append(f"emit(labs((int)({a})) + abs((short)({b})));")
+
+    def sorting(self, scope: Scope) -> None:
+        name, count = self.name("t"), self.random.randint(1, 7)
+        values = ", ".join(self.constant("long") for _ in range(count))
+        self.lines.append(f"long {name}[{count}] = {{ {values} }}; {name}[0] = {self.integer(scope, 1)};")
+        self.lines.append(f"qsort({name}, {count}, sizeof(long), ascending);")
+        self.lines.append(f"for (int i = 0; i < {count}; i++) emit({name}[i]);")
+        self.lines.append(
+            f"{{ long k_ = {self.constant('long')}; "
+            f"long *f_ = bsearch(&k_, {name}, {count}, sizeof(long), ascending); emit(f_ != 0); }}"
+        )
+
+    def growing(self, scope: Scope) -> None:
+        r, name, kind = self.random, self.name("y"), self.random.choice(("long", "int", "char", "short"))
+        first, second = r.randint(1, 5), r.randint(1, 9)
+        self.lines.append(f"{kind} *{name} = malloc({first} * sizeof({kind}));")
+        self.lines.append(f"for (int i = 0; i < {first}; i++) {name}[i] = i * {self.integer(scope, 1)};")
+        self.lines.append(f"{name} = realloc({name}, {second} * sizeof({kind})); {name}[{second - 1}] = 3;")
+        self.lines.append(f"for (int i = 0; i < {min(first, second)}; i++) emit({name}[i]);")
+        self.lines.append(f"free({name});")
+
+    def characters(self, scope: Scope) -> None:
+        tests = ("alpha", "digit", "alnum", "space", "upper", "lower", "punct", "xdigit", "cntrl", "print", "graph")
+        chosen = self.random.sample(tests, 3)
+        self.lines.append(f"{{ int c_ = (int)({self.integer(scope, 2)}) & 127;")
+        self.lines.extend(f"emit(!!is{test}(c_));" for test in chosen)
+        self.lines.append("emit(toupper(c_)); emit(tolower(c_)); }")
+
     def matrix(self, scope: Scope) -> None:
         kind, rows, columns = self.random.choice(INTEGERS), self.random.randint(1, 4), self.random.randint(1, 4)
         name = self.name("k")
@@ -590,7 +669,9 @@ class Generator:
         self.lines.append(f"{name}.l = {self.integer(scope, 2)}; emit({name}.s); emit({name}.i[1]);")
         self.lines.append(f"{name}.c[{self.index(scope, 8)}] = {self.integer(scope, 1)}; emit({name}.l);")
         self.lines.append(
-            f"{name}.d = {self.floating(scope, 1)}; emit({name}.i[0]);" if not scope.floats else f"emit({name}.c[3]);"
+            f"{name}.d = {self.floating(scope, 1)}; emit({name}.i[0]);"
+            if self.floats and not scope.floats
+            else f"emit({name}.c[3]);"
         )
 
     def nested_struct(self, scope: Scope) -> None:

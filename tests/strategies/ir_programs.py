@@ -34,8 +34,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -59,6 +61,7 @@ from dekker.ir.property import (
     Term,
     Truth,
 )
+from dekker.ir.shapes import ArrayShape, FieldShape, Shape, StructShape
 from dekker.ir.validate import CONDITIONAL_ORDERS, LINKED_ORDERS, LOAD_ORDERS, STORE_ORDERS, UPDATE_ORDERS
 
 ODD_NAMES = (
@@ -210,7 +213,7 @@ def _choose(draw: st.DrawFn, scope: Scope) -> Instruction:
 
 
 def _allocate(draw: st.DrawFn, scope: Scope) -> Instruction:
-    return Allocate(draw(NAMES), expression(draw, scope), draw(ALIGNS), _flag(draw), _flag(draw))
+    return Allocate(draw(NAMES), expression(draw, scope), draw(ALIGNS), _flag(draw), _flag(draw), _flag(draw))
 
 
 Drawer = Callable[[st.DrawFn, Scope], Instruction]
@@ -226,11 +229,12 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     Fence: lambda draw, scope: Fence(_one(draw, FENCES)),
     Join: lambda draw, scope: Join(_result(draw), expression(draw, scope)),
     Assume: lambda draw, scope: Assume(expression(draw, scope)),
-    Assert: lambda draw, scope: Assert(expression(draw, scope), draw(NAMES)),
+    Assert: lambda draw, scope: Assert(expression(draw, scope), draw(NAMES), _flag(draw)),
     Print: lambda draw, scope: Print(draw(NAMES), _some(draw, lambda: expression(draw, scope))),
     Choose: _choose,
     Allocate: _allocate,
     Free: lambda draw, scope: Free(expression(draw, scope)),
+    Measure: lambda draw, scope: Measure(draw(NAMES), expression(draw, scope)),
 }
 
 ENDS: dict[type[Instruction], Drawer] = {
@@ -238,6 +242,7 @@ ENDS: dict[type[Instruction], Drawer] = {
     Spawn: lambda draw, scope: Spawn(_result(draw), *_callee(draw, scope)),
     Return: lambda draw, scope: Return(expression(draw, scope) if _flag(draw) else None),
     Exit: lambda draw, scope: Exit(_flag(draw)),
+    Refuse: lambda draw, scope: Refuse(draw(NAMES)),
 }
 
 JUMPS: dict[type[Instruction], Drawer] = {
@@ -284,7 +289,20 @@ def _object(draw: st.DrawFn, name: str, scope: Scope) -> Object:
         cells.append(Cell(offset, size, value))
         offset += size + draw(st.integers(0, 4))
     size = offset + draw(st.integers(0, 16))
-    return Object(name, size, tuple(draw(st.permutations(cells))), draw(ALIGNS))
+    return Object(name, size, tuple(draw(st.permutations(cells))), draw(ALIGNS), _shape(draw, size))
+
+
+def _shape(draw: st.DrawFn, size: int, depth: int = 2) -> Shape | None:
+    """Of some objects, and of some of their parts."""
+    form = draw(st.integers(0, 3)) if size > 1 and depth else 0
+    if form == 1:
+        part = draw(st.integers(1, size))
+        return ArrayShape(size // part, part, _shape(draw, part, depth - 1))
+    if form == 2:
+        border = draw(st.integers(1, size - 1))
+        first = FieldShape(0, border, draw(NAMES), _shape(draw, border, depth - 1))
+        return StructShape((first, FieldShape(border, size - border, draw(NAMES))))
+    return None
 
 
 def _thread(draw: st.DrawFn, name: str, function: Function, scope: Scope) -> Thread:

@@ -16,6 +16,7 @@ OBSERVED = ("x", "y", "p", "q", "out0", "out1", "out2")
 _PRELUDE = """\
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 atomic_int x, y;
@@ -23,6 +24,11 @@ int p, q, out0, out1, out2;
 _Atomic(int *) shared;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+pthread_rwlock_t w = PTHREAD_RWLOCK_INITIALIZER;
+pthread_once_t o = PTHREAD_ONCE_INIT;
+pthread_spinlock_t l;
+sem_t s;
+static void first(void) { p = 2; }
 static _Thread_local int own;
 static int pick(int a, int b) { return a > b ? a : b; }
 static int count(int k) { return k <= 0 ? 0 : 1 + count(k - 1); }
@@ -59,15 +65,26 @@ CALLS = {
     "plain_load": 2,
     "atomic_store": 2,
 }
+SYNC = {
+    "shared_section": 3,
+    "semaphore": 3,
+    "spin_section": 2,
+    "once": 1,
+    "plain_load": 1,
+    "plain_store": 1,
+    "check": 1,
+}
 
 FLAVOURS = {
-    "plain": Flavour(PLAIN),
-    "three": Flavour(PLAIN, 2, 3),
+    "plain": Flavour(PLAIN, 4),
+    "three": Flavour(PLAIN, 3, 3),
     "updates": Flavour(UPDATES, 2),
     "locks": Flavour(LOCKS, 2),
-    "heap": Flavour(HEAP, 2),
-    "calls": Flavour(CALLS, 2),
-    "mixed": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 2),
+    "sync": Flavour(SYNC, 2),
+    "heap": Flavour(HEAP, 3),
+    "calls": Flavour(CALLS, 3),
+    "mixed": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 3),
+    "mixed three": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 2, 3),
 }
 
 
@@ -84,11 +101,12 @@ class _Generator:
         self.temporaries = 0
         self.depth = 0
         self.may_nest = True
+        self.atomics = random.choice((("x",), ("x", "y"), ("x", "y")))
+        self.plains = random.choice((("p",), ("p", "q"), ("p", "q")))
         self.statements: dict[str, Callable[[], str]] = {name: getattr(self, f"_{name}") for name in flavour.weights}
 
     def program(self) -> str:
-        n_threads = self.random.randint(2, self.flavour.threads) if self.flavour.threads > 1 else 1
-        n_spawned = n_threads - 1
+        n_spawned = self.flavour.threads - 1
         bodies = [*(self._thread(f"thread{i}") for i in range(n_spawned)), self._main(n_spawned)]
         declared = [f"static void *{name}(void *argument);" for name in self.nested]
         return "\n".join([_PRELUDE, *declared, *self.functions, *bodies])
@@ -96,7 +114,7 @@ class _Generator:
     # --- threads
 
     def _thread(self, name: str) -> str:
-        body = self._block(self.random.randint(1, self.flavour.statements))
+        body = self._block(self.random.randint(2, self.flavour.statements))
         argument = "if (argument) a = *(int *)argument;" if self.random.random() < 0.15 else ""
         lines = ["int a = 0, b = 0;", argument, body, "return (void *)(long)(a + 4 * b);"]
         return f"static void *{name}(void *argument) {{\n  " + "\n  ".join(lines) + "\n}"
@@ -105,6 +123,8 @@ class _Generator:
         chance = self.random.random
         lines = ["int a = 0, b = 0;"]
         lines += [f"pthread_t t{i}; void *v{i};" for i in range(n_spawned)]
+        if "semaphore" in self.flavour.weights:
+            lines.append(f"sem_init(&s, 0, {self.random.randint(0, 1)}); pthread_spin_init(&l, 0);")
         if "use" in self.flavour.weights:
             lines.append(self._publish())
         elif chance() < 0.3:
@@ -112,13 +132,15 @@ class _Generator:
         for i in range(n_spawned):
             argument = "&p" if chance() < 0.2 else "0"
             lines.append(f"pthread_create(&t{i}, 0, thread{i}, {argument});")
-        lines.append(self._block(self.random.randint(1, self.flavour.statements)))
+        lines.append(self._block(self.random.randint(2, self.flavour.statements)))
         if chance() < 0.85:
             for i in range(n_spawned):
                 lines.append(f"pthread_join(t{i}, &v{i}); out{i} = (int)(long)v{i};")
             if chance() < 0.4:
                 lines.append(self._block(1))
         lines.append("out2 = a + 4 * b;")
+        if chance() < 0.5:
+            lines.append(f"assert(out0 + out1 + out2 != {self.random.randint(1, 9)});")
         return "int main(void) {\n  " + "\n  ".join(lines) + "\n  return 0;\n}\n"
 
     def _block(self, length: int) -> str:
@@ -150,10 +172,10 @@ class _Generator:
         return self._one("a", "b")
 
     def _atomic(self) -> str:
-        return self._one("x", "y")
+        return self._one(*self.atomics)
 
     def _plain(self) -> str:
-        return self._one("p", "q")
+        return self._one(*self.plains)
 
     def _value(self) -> str:
         return self._one(str(self.random.randint(1, 2)), str(self.random.randint(1, 2)), f"{self._local()} + 1")
@@ -231,6 +253,22 @@ class _Generator:
             return "pthread_mutex_lock(&m); q = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m);"
         return "pthread_mutex_lock(&m); while (!q) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);"
 
+    def _shared_section(self) -> str:
+        if self.random.random() < 0.5:
+            return f"pthread_rwlock_rdlock(&w); {self._plain_load()} pthread_rwlock_unlock(&w);"
+        lock = self._one("pthread_rwlock_wrlock(&w);", "if (pthread_rwlock_trywrlock(&w) == 0)")
+        return f"{lock} {{ {self._plain_store()} pthread_rwlock_unlock(&w); }}"
+
+    def _semaphore(self) -> str:
+        waiting = self._one("sem_wait(&s);", "sem_wait(&s);", "if (sem_trywait(&s) == 0)")
+        return self._one("sem_post(&s);", f"{waiting} {{ {self._plain_load()} }}")
+
+    def _spin_section(self) -> str:
+        return f"pthread_spin_lock(&l); {self._plain()}++; pthread_spin_unlock(&l);"
+
+    def _once(self) -> str:
+        return f"pthread_once(&o, first); {self._plain_load()}"
+
     def _publish(self) -> str:
         self.temporaries += 1
         name = f"z{self.temporaries}"
@@ -260,7 +298,9 @@ class _Generator:
         return f"{self._local()} = table[{self._one('0', '1', 'a & 1')}]({self._number()});"
 
     def _thread_local(self) -> str:
-        return self._one(f"own += {self._value()};", f"{self._local()} = own;", "own = a; int *w = &own; b = *w;")
+        return self._one(
+            f"own += {self._value()};", f"{self._local()} = own;", "own = a; { int *mine = &own; b = *mine; }"
+        )
 
     def _loop(self) -> str:
         self.temporaries += 1

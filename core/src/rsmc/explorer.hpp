@@ -6,9 +6,13 @@
 #pragma once
 
 #include <chrono>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "process_memory.hpp"
+#include "rsmc/leaks.hpp"
+#include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
 namespace dekker::rsmc {
@@ -450,11 +454,23 @@ class Explorer {
       ++statistics.abandoned;
       return;
     }
-    if (note_violations()) {
+    if (needs_ends()) {
+      run_.write_owed_ends();
+      explore();
+      return;
+    }
+    require_ordered_pieces(run_);
+    const bool has_failed_check = note_failed_checks();
+    if (note_violations() || has_failed_check) {
       ++statistics.failed;
+    } else if (run_.machine().owes_ends()) {
+      complete();
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
+    } else if (any_thread(ThreadStatus::ended)) {
+      complete();
+      count_flags_of_sleepers();
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
@@ -465,6 +481,27 @@ class Explorer {
       complete();
     }
     if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
+  }
+
+  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
+  // events only if that is not so, or if someone is to see the run.
+  bool needs_ends() {
+    if (!run_.machine().owes_ends()) return false;
+    const auto is_over = [&](const ThreadState<W>& thread) {
+      return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
+             (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
+    };
+    if (!std::ranges::all_of(run_.machine().threads(), is_over)) return true;
+    return limits_.wants_examples && !is_like_others();
+  }
+
+  // Is there nothing about the run of which an example is missing?
+  bool is_like_others() {
+    const auto is_harmless = [&](const Location<W>& location) {
+      return !location.is_outside && std::ranges::none_of(location.order, [&](EventId id) { return event(id).is_release; });
+    };
+    find_state();
+    return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
   }
 
   bool has_violation() const {
@@ -490,17 +527,25 @@ class Explorer {
   void finish_asleep() {
     const std::vector<EventId> sleepers = run_.sleepers();
     const Mark before = run_.mark();
-    const auto waits_with = [&](EventId id, std::size_t source) {
-      return run_.wake(id, source) && status_of(id) == ThreadStatus::waiting;
-    };
-    if (std::ranges::all_of(sleepers, [&](EventId id) { return waits_with(id, n_sources(id) - 1); })) finish_waiting();
+    const auto waits_for_last = [&](EventId id) { return waits_with(id, n_sources(id) - 1); };
+    if (std::ranges::all_of(sleepers, waits_for_last)) finish_waiting();
     run_.undo(before);
+    count_flags_of_sleepers();
+  }
+
+  void count_flags_of_sleepers() {
     if (check_names_.empty()) return;
+    const std::vector<EventId> sleepers = run_.sleepers();
+    const Mark before = run_.mark();
     for (EventId id : sleepers)
       for (std::size_t source = 0; source < n_sources(id); ++source) {
         if (waits_with(id, source)) count_flags();
         run_.undo(before);
       }
+  }
+
+  bool waits_with(EventId sleeper, std::size_t source) {
+    return run_.wake(sleeper, source) && status_of(sleeper) == ThreadStatus::waiting;
   }
 
   std::size_t n_sources(EventId id) { return run_.location(run_.location_of(id)).order.size() + 1; }
@@ -511,15 +556,38 @@ class Explorer {
   }
 
   // Does every waiting thread wait for ever? It does if all that it read in its last round is the last word on its location.
-  // A thread that is still running waits for another to end.
+  // A thread that is still running waits for another to end. A loop that reads nothing does not wait for anything.
   bool is_deadlock() const {
     return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
       if (thread.status != ThreadStatus::waiting) return true;
+      if (!waits_for_memory(thread)) return false;
       for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
         const Event<W>& e = event(thread.events[i]);
         if (e.kind == EventKind::read && !reads_last_write(e)) return false;
       }
       return true;
+    });
+  }
+
+  bool waits_for_memory(const ThreadState<W>& thread) const {
+    const std::vector<Instruction>& code = program_.block(thread.block).code;
+    const std::int32_t first = code[at(thread.pc)].target;
+    std::set<std::int32_t> called;
+    return reads_memory(std::span(code).subspan(at(first), at(thread.pc - first)), called);
+  }
+
+  // Also in a call.
+  bool reads_memory(std::span<const Instruction> code, std::set<std::int32_t>& called) const {
+    return std::ranges::any_of(code, [&](const Instruction& instruction) {
+      switch (instruction.operation) {
+        case Operation::load:
+        case Operation::read_modify_write:
+        case Operation::compare_exchange: return true;
+        case Operation::call:
+          if (instruction.target == none) return true;
+          return called.insert(instruction.target).second && reads_memory(program_.block(instruction.target).code, called);
+        default: return false;
+      }
     });
   }
 
@@ -548,10 +616,21 @@ class Explorer {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
         if (is_access && e.address == location.address && !is_misled(e))
-          note_violation({ViolationKind::memory, run_.machine().place_of(e), e.address});
+          note_violation({run_.machine().kind_outside(e.address), run_.machine().place_of(e), e.address});
       }
     }
     return ends;
+  }
+
+  bool note_failed_checks() {
+    bool any = false;
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      for (const OpenCheck& check : thread.open_checks)
+        if (run_.machine().value(check.condition) == Value{0}) {
+          note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
+          any = true;
+        }
+    return any;
   }
 
   static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
@@ -601,12 +680,23 @@ class Explorer {
       return;
     }
     ++outcome_.statistics.complete;
-    state_.clear();
-    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
+    find_state();
     const auto [entry, is_new] = outcome_.states.try_emplace(state_);
     ++entry->second.count;
     if (is_new && limits_.wants_examples) entry->second.example = trace();
     count_flags();
+    if (limits_.finds_leaks) note_leaks();
+  }
+
+  void note_leaks() {
+    const LeakFinder<W> finder(program_, run_);
+    for (const AllocatedObject& object : finder.lost())
+      note_violation({ViolationKind::leak, object.place, object.size});
+  }
+
+  void find_state() {
+    state_.clear();
+    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
   }
 
   void count_flags() {

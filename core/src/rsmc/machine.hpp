@@ -72,6 +72,7 @@ struct Event {
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   bool is_release = false;     // a write that releases memory
+  bool is_piece = false;
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
   NodeId address_node = 0;
@@ -98,7 +99,8 @@ struct Event {
   FixedBits<W> readers;  // writes: matrix indices of the reads that took this value
 };
 
-enum class ThreadStatus : std::uint8_t { unborn, running, finished, blocked, waiting, cut, failed };
+// `ended` threads have ended the program; those that wait for them wait in vain.
+enum class ThreadStatus : std::uint8_t { unborn, running, finished, ended, blocked, waiting, cut, failed };
 
 template <std::size_t W>
 struct RegisterContent {
@@ -123,6 +125,13 @@ struct Rounds {
   std::uint64_t n_open_branches;
 };
 
+// A check whose condition was not known when the thread came to it.
+struct OpenCheck {
+  NodeId condition;
+  std::int32_t block;
+  std::int32_t pc;
+};
+
 // When control last came to where an await goes back to: how many events the thread had then.
 struct AwaitStart {
   std::size_t depth;
@@ -142,6 +151,7 @@ struct ThreadState {
   std::vector<EventId> events;
   std::vector<Rounds> rounds;
   std::vector<AwaitStart> await_starts;
+  std::vector<OpenCheck> open_checks;
   std::uint64_t n_open_branches = 0;
   Sources<W> control;
   EventId linked = no_event;
@@ -149,6 +159,8 @@ struct ThreadState {
   EventId begin = no_event;       // and the read that waits for it
   EventId end = no_event;         // the write that lets others join
   EventId joining = no_event;     // the last read with which it joins another
+  bool owes_end = false;          // it has ended, but there is no such write yet
+  RegisterContent<W> result;
   std::int32_t n_spawned = 0;
   Address allocated = 0;  // bytes
   ViolationKind failure = ViolationKind::assertion;
@@ -158,6 +170,9 @@ struct ThreadState {
 struct AllocatedObject {
   Address start;
   Address size;
+  bool is_own;  // not of the heap
+  Place place;
+  bool is_released = false;  // before other threads existed; later releases are events
 };
 
 // Two deferred parts, or (if `condition` is set) the alternatives of an open choice.
@@ -273,6 +288,23 @@ class Machine {
     }
   }
 
+  // Where joins are last, threads end without an event until someone asks for it.
+  bool owes_ends() const {
+    return std::ranges::any_of(threads_, [](const ThreadState<W>& thread) { return thread.owes_end; });
+  }
+
+  void write_owed_ends() {
+    for (std::size_t t = 0; t < threads_.size(); ++t) {
+      if (!threads_[t].owes_end) continue;
+      save(static_cast<std::int32_t>(t));
+      write_end(static_cast<std::int32_t>(t), threads_[t]);
+    }
+  }
+
+  bool is_joining(const ThreadState<W>& state) const {
+    return state.joining != no_event && events_[state.joining].state == EventState::pending;
+  }
+
   // Does what stopped the fetch of its thread depend on the event?
   bool is_held_by(const ThreadState<W>& state, EventId id) const {
     const std::vector<Instruction>& code = code_of(state);
@@ -310,6 +342,15 @@ class Machine {
     return found == program_.initial_bytes.end() ? 0 : found->second;
   }
 
+  // Every byte that is not 0 at the start, and some that are.
+  template <class Visit>
+  void for_each_initial_byte(Visit visit) const {
+    for (const auto& entry : program_.initial_bytes) visit(entry.first);
+    for (const auto& entry : written_alone_) visit(entry.first);
+  }
+
+  // In the gap before the object: written by all that release it, and by nothing else.
+  static Address header_of(Address object) { return object - 16; }
   // Does the thread go on only if it likes what is read?
   bool is_awaited(const Event<W>& e) const { return awaited_[at(e.block)][at(e.pc)]; }
 
@@ -345,7 +386,16 @@ class Machine {
     const auto contains = [&](const auto& object) {
       return address >= object.start && address - object.start + size <= object.size;
     };
-    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, contains);
+    const auto is_there = [&](const AllocatedObject& object) { return !object.is_released && contains(object); };
+    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, is_there);
+  }
+
+  // Why there is nothing to access.
+  ViolationKind kind_outside(Address address) const {
+    const bool was_there = std::ranges::any_of(objects_, [&](const AllocatedObject& object) {
+      return object.is_released && address >= object.start && address - object.start < object.size;
+    });
+    return was_there ? ViolationKind::use_after_free : ViolationKind::memory;
   }
 
   bool is_synchronisation(const Event<W>& e) const {
@@ -411,13 +461,14 @@ class Machine {
     if (static_cast<std::size_t>(state.pc) >= code.size()) return true;
     const Instruction& instruction = code[static_cast<std::size_t>(state.pc)];
     switch (instruction.operation) {
+      case Operation::check: return instruction.is_loose || known(state, instruction.value);
       case Operation::branch:
       case Operation::assume:
       case Operation::await:
-      case Operation::check:
       case Operation::join:
       case Operation::allocate:
       case Operation::release:
+      case Operation::measure:
         return known(state, instruction.value);
       case Operation::call:
       case Operation::spawn:
@@ -473,15 +524,10 @@ class Machine {
           state.pc = pc;
         }
         break;
-      case Operation::check:
-        merge(state.control, sources_of(state, instruction.value));
-        if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
-        break;
+      case Operation::check: check(state, pc, instruction); break;
+      case Operation::refuse: fail(state, pc, ViolationKind::unsupported, 0); break;
       case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
-      case Operation::exit:
-        state.callers.clear();
-        give_back(thread, state, {});
-        break;
+      case Operation::exit: exit(thread, state, instruction); break;
       case Operation::call: call(state, pc, instruction); break;
       case Operation::give_back:
         give_back(thread, state, instruction.value == none ? RegisterContent<W>{} : evaluate(state, instruction.value));
@@ -490,6 +536,7 @@ class Machine {
       case Operation::join: join(thread, state, pc, instruction); break;
       case Operation::allocate: allocate(state, pc, instruction); break;
       case Operation::release: release(thread, state, pc, instruction); break;
+      case Operation::measure: measure(state, pc, instruction); break;
     }
   }
 
@@ -522,6 +569,16 @@ class Machine {
     state.await_starts.push_back({depth, state.pc, state.events.size()});
   }
 
+  // What a loose one says may be known only later; the thread does not wait for it.
+  void check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    if (instruction.is_loose && !known(state, instruction.value)) {
+      state.open_checks.push_back({evaluate(state, instruction.value).node, state.block, pc});
+      return;
+    }
+    if (!instruction.is_loose) merge(state.control, sources_of(state, instruction.value));
+    if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
+  }
+
   static void fail(ThreadState<W>& state, std::int32_t pc, ViolationKind kind, Address address) {
     state.status = ThreadStatus::failed;
     state.pc = pc;
@@ -544,9 +601,9 @@ class Machine {
       case Operation::compare_exchange:
         if (instruction.is_weak) break;
         return update_alone(state, pc, instruction);
+      case Operation::release: return release_alone(state, pc, instruction);
       case Operation::store_conditional:
       case Operation::choose:
-      case Operation::release:
       case Operation::spawn: break;
       default: return false;
     }
@@ -568,7 +625,7 @@ class Machine {
   std::optional<Value> read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     const Address address = now(state, instruction.address);
     if (!is_in_object(address, instruction.size)) {
-      fail(state, pc, ViolationKind::memory, address);
+      fail(state, pc, kind_outside(address), address);
       return std::nullopt;
     }
     Value result = 0;
@@ -579,7 +636,7 @@ class Machine {
   bool store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, Value stored) {
     const Address address = now(state, instruction.address);
     if (!is_in_object(address, instruction.size)) {
-      fail(state, pc, ViolationKind::memory, address);
+      fail(state, pc, kind_outside(address), address);
       return true;
     }
     for (unsigned i = 0; i < instruction.size; ++i)
@@ -603,6 +660,12 @@ class Machine {
                   exchanges ? operand : apply(update, static_cast<std::uint8_t>(width), *old_value, operand));
     }
     if (instruction.destination != none) in_register(state, instruction.destination) = {constant(*old_value), {}};
+    return true;
+  }
+
+  bool release_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value address = now(state, instruction.value);
+    if (address != 0 && can_release(state, pc, address)) object_at(address)->is_released = true;
     return true;
   }
 
@@ -631,7 +694,7 @@ class Machine {
     if (instruction.target == none) depend_on_value(state, instruction);
     const std::int32_t block = called_block(state, instruction);
     if (block == none || state.callers.size() >= deepest_call) {
-      fail(state, pc, ViolationKind::call, block == none ? *value(evaluate(state, instruction.value).node) : 0);
+      fail(state, pc, ViolationKind::call, block == none ? *value(evaluate(state, instruction.value).node) : too_deep);
       return;
     }
     const std::vector<RegisterContent<W>> given = arguments(state, instruction);
@@ -712,12 +775,30 @@ class Machine {
     synchronisation_fence(child, state, 0);
   }
 
+  // Others go on after the program has ended: they could have done the same before, because the end can come late. But
+  // nobody sees this thread end.
+  void exit(std::int32_t thread, ThreadState<W>& state, const Instruction& instruction) {
+    if (instruction.ends_program) {
+      state.status = ThreadStatus::ended;
+      return;
+    }
+    state.callers.clear();
+    give_back(thread, state, {});
+  }
+
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
     state.status = ThreadStatus::finished;
     if (state.begin == no_event) return;
+    state.result = result;
+    state.owes_end = true;
+    if (!program_.synchronisation.joins_are_last) write_end(thread, state);
+  }
+
+  void write_end(std::int32_t thread, ThreadState<W>& state) {
+    state.owes_end = false;
     const std::int32_t last = std::max(0, state.pc - 1);
     synchronisation_fence(thread, state, last);
-    state.end = synchronisation_write(thread, state, last, end_address(thread), result.node, result.sources);
+    state.end = synchronisation_write(thread, state, last, end_address(thread), state.result.node, state.result.sources);
   }
 
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
@@ -782,7 +863,7 @@ class Machine {
     }
     const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated + allocation_gap;
     state.allocated += (size / allocation_gap + 2) * allocation_gap;
-    objects_.push_back({start, size});
+    objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}});
     in_register(state, instruction.destination) = {constant(start), {}};
   }
 
@@ -790,17 +871,32 @@ class Machine {
     depend_on_value(state, instruction);
     const Value address = now(state, instruction.value);
     if (address == 0) return;
-    const auto starts_there = [&](const AllocatedObject& object) { return object.start == address; };
-    if (std::ranges::none_of(objects_, starts_there)) {
-      fail(state, pc, ViolationKind::release, address);
-      return;
-    }
+    if (!can_release(state, pc, address)) return;
     if (fields_ != known_fields_) throw NewFields{};
     releases_ = true;
     release_write(thread, state, pc, header_of(address), header_size);
     const auto fields = known_fields_.find(address);
     if (fields == known_fields_.end()) return;
     for (const auto& [offset, size] : fields->second) release_write(thread, state, pc, address + offset, size);
+  }
+
+  bool can_release(ThreadState<W>& state, std::int32_t pc, Address address) {
+    const AllocatedObject* const object = object_at(address);
+    const bool is_there = object != nullptr && !object->is_own;
+    if (is_there && !object->is_released) return true;
+    fail(state, pc, is_there ? ViolationKind::double_free : ViolationKind::release, address);
+    return false;
+  }
+
+  AllocatedObject* object_at(Address start) {
+    const auto found = std::ranges::find_if(objects_, [&](const AllocatedObject& object) { return object.start == start; });
+    return found == objects_.end() ? nullptr : &*found;
+  }
+
+  void measure(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    const Value address = now(state, instruction.value);
+    if (!can_release(state, pc, address)) return;
+    in_register(state, instruction.destination) = {constant(object_at(address)->size), {}};
   }
 
   void release_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size) {
@@ -814,12 +910,11 @@ class Machine {
     if (!order_.in_order) find_order(state, e);
   }
 
-  // In the gap before the object: written by all that release it, and by nothing else.
   static constexpr std::uint8_t header_size = 8;
-  static Address header_of(Address object) { return object - 16; }
 
   static constexpr Address allocation_gap = 64;
   static constexpr std::size_t deepest_call = 1000;
+  static constexpr Address too_deep = ~Address{0};
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
@@ -982,6 +1077,7 @@ class Machine {
     const EventId id = create(thread, state, pc, kind, event_class);
     Event<W>& e = events_[id];
     e.size = instruction.size;
+    e.is_piece = instruction.is_piece;
     e.address_node = address.node;
     e.address_sources = address.sources;
     if (!order_.in_order) find_order(state, e);

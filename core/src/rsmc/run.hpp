@@ -21,6 +21,7 @@ struct Location {
   FixedBits<W> initial_readers;
   std::vector<EventId> order;
   FixedBits<W> members;  // matrix indices of all accesses
+  Place place;           // of the first access
 
   // The initial write has position 0.
   std::size_t position_of(EventId write) const {
@@ -67,6 +68,11 @@ class Run {
     return events[at(key.index)];
   }
 
+  void write_owed_ends() {
+    machine_.write_owed_ends();
+    take_local_events();
+  }
+
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
   // What to commit next. Stores first: fewer races are then found late. Then reads, those that a thread waits for behind
@@ -80,6 +86,7 @@ class Run {
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
+        if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending || is_absent(id)) continue;
         if (commit_before_.is_enabled(thread, e)) {
           if (is_hasty(id)) {
@@ -110,6 +117,7 @@ class Run {
     for (const ThreadState<W>& thread : machine_.threads())
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
+        if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending) continue;
         if (is_last_resort(id) && commit_before_.is_enabled(thread, e)) result.push_back(id);
         if (order_.in_order) break;
@@ -217,14 +225,14 @@ class Run {
     proceed(e.thread);
   }
 
-  // A read after which its thread would only wait: the run goes on without it, as if the thread had not come there.
+  // A read after which its thread would only wait: the run goes on without it and what is behind it, as if the thread had
+  // not come there.
   void commit_sleep(EventId id) {
     Event<W>& e = machine_.event(id);
     enter_items(id, ItemKind::failure, no_event);
     e.state = EventState::asleep;
     sleepers_.push_back(id);
     trail_.push_back({Change::asleep, id, 0});
-    if (e.role == Role::update_read) mark_absent(e.partner);
   }
 
   const std::vector<EventId>& sleepers() const { return sleepers_; }
@@ -235,7 +243,6 @@ class Run {
     const std::uint32_t place = location_of(id);
     trail_.push_back({Change::awake, id, e.run_index});
     e.state = EventState::pending;
-    if (e.role == Role::update_read) machine_.event(e.partner).state = EventState::pending;
     return commit_read(id, place, source);
   }
 
@@ -378,10 +385,10 @@ class Run {
       const Location<W>& location = locations_[i];
       if (location.address == e.address && location.size == e.size) return static_cast<std::uint32_t>(i);
       if (location.address < e.address + e.size && e.address < location.address + location.size)
-        throw MixedSizes{machine_.place_of(e)};
+        throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
     }
     if (!e.is_release) machine_.note_field(e.address, e.size);
-    Location<W> made{e.address, e.size, !e.is_release && is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}};
+    Location<W> made{e.address, e.size, !e.is_release && is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}, machine_.place_of(e)};
     made.members.set(made.initial_index);
     locations_.push_back(std::move(made));
     settle();
@@ -460,6 +467,7 @@ class Run {
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
+        if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending || is_absent(id)) continue;
         if (commit_before_.is_enabled(thread, e)) enabled_.push_back(id);
         if (order_.in_order) break;
@@ -629,7 +637,6 @@ class Run {
       case Change::awake:
         e.state = EventState::asleep;
         e.run_index = entry.location;
-        if (e.role == Role::update_read) machine_.event(e.partner).state = EventState::absent;
         break;
       case Change::early_failure:
         e.state = EventState::pending;

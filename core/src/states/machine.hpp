@@ -6,6 +6,11 @@
 
 namespace dekker::states {
 
+// The program comes to what cannot be followed.
+struct Refused {
+  Place place;
+};
+
 // Programs with more threads than this are refused.
 struct TooManyThreads {};
 
@@ -121,7 +126,12 @@ class Machine : public Accesses {
         }
         break;
       case Operation::call: call(state, t, *i); return;
-      case Operation::exit: give_back(state, t, 0, true); return;
+      case Operation::exit:
+        if (i->ends_program)
+          stop(thread, ThreadStatus::ended_program);
+        else
+          give_back(state, t, 0, true);
+        return;
       case Operation::give_back: give_back(state, t, i->value == none ? 0 : evaluate(thread, i->value), false); return;
       case Operation::spawn: spawn(state, t, *i); return;
       case Operation::join: join(state, t, *i); return;
@@ -130,6 +140,8 @@ class Machine : public Accesses {
       case Operation::atomic_begin: thread.in_section = true; break;
       case Operation::atomic_end: thread.in_section = false; break;
       case Operation::nothing: break;
+      case Operation::refuse: throw Refused{place(thread, t)};
+      case Operation::measure: measure(state, t, *i); return;
       case Operation::choose:
       case Operation::store_conditional: break;  // several outcomes: steps.hpp
     }
@@ -188,6 +200,7 @@ class Machine : public Accesses {
   Readiness leave_readiness(State& state, std::int32_t t) {
     ThreadState& thread = state.threads[at(t)];
     const bool is_exit = current(thread) != nullptr && current(thread)->operation == Operation::exit;
+    if (is_exit && current(thread)->ends_program) return Readiness::local;
     const bool ends = is_exit || thread.frames.size() == 1;
     if (ends && at(t) < program_.threads.size()) return Readiness::local;
     for (const Owned& object : thread.owned)
@@ -414,6 +427,18 @@ class Machine : public Accesses {
     const Address start = fixed_start + static_cast<Address>(t) * fixed_per_thread + thread.allocated + fixed_gap;
     thread.allocated += static_cast<std::uint32_t>((size / fixed_gap + 2) * fixed_gap);
     return start;
+  }
+
+  void measure(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.value);
+    const HeapObject* object = find_object(state.memory, address);
+    if (object == nullptr || address != object->start || object->is_stack) {
+      fail(state, t, ViolationKind::release, address);
+      return;
+    }
+    thread.in(i.destination) = object->size;
+    ++thread.frames.back().pc;
   }
 
   void release(State& state, std::int32_t t, const Instruction& i) {

@@ -244,7 +244,7 @@ class Searcher {
 
   bool is_final() const {
     return std::ranges::all_of(current_.threads, [](const ThreadState& thread) {
-      return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn;
+      return thread.status <= ThreadStatus::ended_program && thread.status != ThreadStatus::running;
     });
   }
 
@@ -272,7 +272,7 @@ class Searcher {
   // Every thread has ended, waits for another to end, or is in a loop that waits.
   bool may_be_deadlock() {
     return std::ranges::all_of(current_.threads, [&](const ThreadState& thread) {
-      if (thread.status != ThreadStatus::running) return thread.status <= ThreadStatus::finished;
+      if (thread.status != ThreadStatus::running) return thread.status <= ThreadStatus::ended_program;
       const Frame& frame = thread.frames.back();
       if (in_await_[at(frame.block)][at(frame.pc)]) return true;
       const Instruction* i = machine_.current(thread);
@@ -280,11 +280,18 @@ class Searcher {
     });
   }
 
+  // Threads that wait when the program ends do not wait for ever.
+  static bool is_end(const ThreadState& thread) { return thread.status == ThreadStatus::ended_program; }
+
   // Stores that are on their way arrive; do all threads wait then for what never comes?
   void look_for_deadlock(std::uint32_t number) {
     bool found = false;
     deadlock_steps_.drained(current_, [&](State& end) { found = found || is_deadlock(end); });
     if (!found) return;
+    if (std::ranges::any_of(current_.threads, is_end)) {
+      record_final(number);
+      return;
+    }
     ++outcome_.statistics.deadlocks;
     note_violation({ViolationKind::deadlock, {}, 0}, number);
   }

@@ -45,7 +45,7 @@ struct Owned {
 // Of a component that has changed.
 inline constexpr std::uint32_t unnumbered = ~std::uint32_t{0};
 
-enum class ThreadStatus : std::uint8_t { unborn, running, finished, blocked, failed };
+enum class ThreadStatus : std::uint8_t { unborn, running, finished, ended_program, blocked, failed };
 
 struct ThreadState {
   ThreadStatus status = ThreadStatus::unborn;

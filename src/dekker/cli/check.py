@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
-from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.search import search_options
 from dekker.cli.witness_files import terminal_width, write_witness
@@ -16,7 +16,7 @@ from dekker.errors import InputError
 from dekker.report.check_report import CheckReport, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
-from dekker.run.engines import ENGINES
+from dekker.run.engines import ALL, ENGINES
 from dekker.task import Limits, Search
 
 STATUS = {
@@ -41,6 +41,8 @@ STATUS = {
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
+@click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
@@ -56,6 +58,8 @@ def command(
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
+    leaks: bool,
+    nondet: tuple[int, int] | None,
     keep_going: bool,
     cc: str | None,
     json_file: str | None,
@@ -69,8 +73,10 @@ def command(
     executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run that
     leads to it.
     """
-    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
-    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, search))
+    limits = Limits(
+        unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going and engine != ALL
+    )
+    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, leaks, nondet, search))
     if json_file != "-":
         print(check_text(report, terminal_width()))
     if witness_file is not None:

@@ -40,6 +40,7 @@ from dekker.task import Limits
 @click.option("--timeout", type=SECONDS, help="Seconds per model.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
+@click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
 def command(
@@ -50,16 +51,17 @@ def command(
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
+    keep_going: bool,
     cc: str | None,
     json_file: str | None,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc) under several memory models.
 
-    One line for each: verdict, complete executions, those that are blocked, time, and the first violation. A model that
-    cannot handle the program leaves its line undecided. Status 1 if any model shows a violation, else 3 if any is
-    undecided.
+    One line for each: verdict, complete executions, those that are blocked, time, and the first violation, which ends
+    the search under that model unless --keep-going is given. A model that cannot handle the program leaves its line
+    undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
-    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False)
+    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
     options = CheckOptions(None, engine, limits, compiler_flags(), cc)
     reports: list[CheckReport] = []
     for report in compare(paths, _names(models), options):

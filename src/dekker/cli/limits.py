@@ -4,6 +4,26 @@ from __future__ import annotations
 
 import click
 
+
+class NumberRange(click.ParamType[tuple[int, int]]):
+    """`LOW..HIGH`"""
+
+    name = "range"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        low, dots, high = str(value).partition("..")
+        try:
+            found = int(low), int(high)
+        except ValueError:
+            found = (1, 0)
+        if not dots or found[0] > found[1] or found[1] - found[0] >= WIDEST_RANGE:
+            self.fail(f"{value!r} is no range such as -1..2, of at most {WIDEST_RANGE} numbers", param, ctx)
+        return found
+
+
+WIDEST_RANGE = 1 << 16
+NUMBERS = NumberRange()
+
 SECONDS = click.FloatRange(min=0, max=1e9, min_open=True)
 MEGABYTES = click.IntRange(min=1, max=1 << 30)
 TRACES = click.IntRange(min=1, max=1 << 62)

@@ -7,11 +7,14 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dekker.errors import InputError
 from dekker.report.execution_text import WIDTH
-from dekker.report.record import Record
 from dekker.witness import Witness, to_json
+
+if TYPE_CHECKING:
+    from dekker.report.record import Record
 
 NARROWEST = 40
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dekker.errors import InputError
@@ -13,11 +14,16 @@ CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C", ".ii")
 C_EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ll")
 
 
-def parse_files(paths: Sequence[str], flags: Sequence[str] = (), compiler: str | None = None) -> Program:
-    """C, C++ and LLVM IR files are linked into one program; any other file is one by itself. `flags` and `compiler` are
-    those of `frontends.c.Options`."""
+def parse_files(
+    paths: Sequence[str],
+    flags: Sequence[str] = (),
+    compiler: str | None = None,
+    nondet: tuple[int, int] | None = None,
+) -> Program:
+    """C, C++ and LLVM IR files are linked into one program; any other file is one by itself. `flags`, `compiler` and
+    `nondet` are those of `frontends.c.Options`."""
     if any(is_c(path) for path in paths):
-        return _parse_c(paths, flags, compiler)
+        return _parse_c(paths, flags, compiler, nondet)
     if len(paths) != 1:
         raise InputError("a litmus test or .rsmc program is read alone; only C and C++ files are linked together")
     if flags or compiler is not None:
@@ -56,14 +62,17 @@ def default_model(program: Program) -> str:
     return rsmc.DEFAULT_MODEL if is_rsmc else litmus.default_model(program.architecture)
 
 
-def _parse_c(paths: Sequence[str], flags: Sequence[str], compiler: str | None) -> Program:
+def _parse_c(
+    paths: Sequence[str], flags: Sequence[str], compiler: str | None, nondet: tuple[int, int] | None
+) -> Program:
     from dekker.frontends.c import Options, parse_c  # noqa: PLC0415 — a run needs one front end, rarely two
 
     strangers = [path for path in paths if not is_c(path)]
     if strangers:
         hint = f"C and C++ files are linked together; they end in {' '.join(C_EXTENSIONS)}"
         raise InputError(f"'{strangers[0]}' is no C program", hint=hint)
-    return parse_c(paths, Options(flags=tuple(flags), compiler=compiler))
+    options = Options(flags=tuple(flags), compiler=compiler)
+    return parse_c(paths, options if nondet is None else replace(options, nondet=nondet))
 
 
 def _parse_litmus(source: Source) -> Program:

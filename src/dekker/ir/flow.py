@@ -11,14 +11,18 @@ from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Una
 from dekker.ir.instructions import (
     Await,
     Branch,
+    Call,
+    CompareExchange,
     Exit,
     Instruction,
     Jump,
     Load,
+    Refuse,
     Return,
+    Rmw,
     StoreConditional,
 )
-from dekker.ir.program import Function
+from dekker.ir.program import Function, Program
 
 
 class Hidden(Enum):
@@ -40,9 +44,28 @@ def successors(function: Function, index: int) -> tuple[int, ...]:
             return (function.labels[target],)
         case Branch(_, target) | Await(_, target):
             return (index + 1, function.labels[target])
-        case Return() | Exit():
+        case Return() | Exit() | Refuse():
             return ()
     return (index + 1,)
+
+
+def reads_between(program: Program, function: Function, first: int, last: int) -> bool:
+    """Whether the code from the first instruction to the last reads memory, or may do so in a call."""
+    seen = set[str]()
+    pending = list(function.body[first:last])
+    while pending:
+        step = pending.pop()
+        if isinstance(step, Load | Rmw | CompareExchange):
+            return True
+        if isinstance(step, Call):
+            callee = step.function
+            called = program.function_by_name.get(callee.symbol) if isinstance(callee, Address) else None
+            if called is None:
+                return True
+            if called.name not in seen:
+                seen.add(called.name)
+                pending += called.body
+    return False
 
 
 def predecessors(function: Function) -> list[list[int]]:

@@ -166,9 +166,18 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Assert:
-    """A thread whose assertion fails stops there. What follows depends on the condition, as behind a branch."""
+    """A thread whose assertion fails stops there. What follows depends on the condition, as behind a branch; if it is
+    `loose`, as one that no code stands for, what follows does not, and may have happened when it fails."""
 
     condition: Expr
+    message: str
+    loose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """What cannot be followed. If an execution comes here there is no answer but an error."""
+
     message: str
 
 
@@ -182,26 +191,37 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """`dst` becomes any value from `low` to `high`, both included."""
+    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too."""
 
     dst: str
     low: int
     high: int
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """`dst` becomes the address of a new object. `stack` objects end with their function."""
+    """`dst` becomes the address of a new object. `stack` objects end with their function; `permanent` ones need not be
+    released."""
 
     dst: str
     size: Expr
     align: int = 16
     zeroed: bool = False
     stack: bool = False
+    permanent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
+    address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`dst` becomes the size of the object that begins at `address`; it must be one that `Free` could release."""
+
+    dst: str
     address: Expr
 
 
@@ -217,9 +237,14 @@ class AtomicEnd:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """Ends the thread, or with `everything` the whole program."""
+    """Ends the thread, or with `everything` the whole program, which returns `status`.
+
+    The end of the program may come late: whatever other threads do after it they could have done before. So engines may
+    let them go on, but nobody sees a thread end that ended the program, and threads that wait then do not wait for
+    ever."""
 
     everything: bool = False
+    status: Expr | None = None
 
 
 Instruction = (
@@ -239,10 +264,12 @@ Instruction = (
     | Assume
     | Await
     | Assert
+    | Refuse
     | Print
     | Choose
     | Allocate
     | Free
+    | Measure
     | AtomicBegin
     | AtomicEnd
     | Exit

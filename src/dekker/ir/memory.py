@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView
+
 from dekker.ir.expressions import Address
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program
@@ -24,6 +26,10 @@ class InitialMemory:
         changed = InitialMemory.__new__(InitialMemory)
         changed._bytes = self._bytes | {address + i: value >> 8 * i & 0xFF for i in range(size)}
         return changed
+
+    def known_bytes(self) -> KeysView[int]:
+        """Where a cell says what there is."""
+        return self._bytes.keys()
 
     def read(self, address: int, size: int) -> int:
         return sum(self._bytes.get(address + i, 0) << 8 * i for i in range(size))

@@ -9,6 +9,7 @@ from functools import cached_property
 from dekker.ir.expressions import Address, Const
 from dekker.ir.instructions import Instruction
 from dekker.ir.property import Property
+from dekker.ir.shapes import Shape
 from dekker.source import Source, Span
 
 
@@ -23,12 +24,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A global object. Threads may access its bytes in pieces of any size."""
+    """A global object. Threads may access its bytes in pieces of any size; `shape` says what these are called."""
 
     name: str
     size: int
     cells: tuple[Cell, ...] = ()
     align: int = 8
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True)

@@ -92,13 +92,15 @@ class Condition:
 @dataclass(frozen=True, slots=True)
 class Property:
     """`condition` speaks about final states; those that fail `filter` do not count. `observed` lists, in order and
-    without repetition, everything a final state shows. The flags say which runtime errors are violations."""
+    without repetition, everything a final state shows. The flags say which runtime errors are violations; `leaks` are
+    memory of the heap that at the end of an execution is neither released nor reached from a global object."""
 
     condition: Condition | None = None
     filter: Formula | None = None
     observed: tuple[Observable, ...] = ()
     assertions: bool = True
     memory_safety: bool = True
+    leaks: bool = False
 
 
 def observables(formula: Formula) -> tuple[Observable, ...]:

@@ -69,8 +69,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -80,6 +82,7 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import GAP, OBJECTS_START
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import AddressValue, And, Equals, Formula, Not, Or, RegisterValue, Term
+from dekker.ir.shapes import ArrayShape, Shape
 from dekker.ir.text import MAX_NESTING, print_instruction
 
 SIZES = frozenset((1, 2, 4, 8))
@@ -334,8 +337,15 @@ def _allocate(i: Allocate, scope: _Scope) -> None:
     _check_expression(i.size, scope)
 
 
-def _free(i: Free, scope: _Scope) -> None:
+def _free(i: Free | Measure, scope: _Scope) -> None:
     _check_expression(i.address, scope)
+
+
+def _exit(i: Exit, scope: _Scope) -> None:
+    if i.status is not None:
+        _check_expression(i.status, scope)
+        if not i.everything:
+            raise _Problem("the end of a thread has no status")
 
 
 def _nothing(i: Instruction, scope: _Scope) -> None:
@@ -363,9 +373,11 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,
+    Measure: _free,
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,
-    Exit: _nothing,
+    Exit: _exit,
+    Refuse: _nothing,
 }
 
 
@@ -451,7 +463,7 @@ def _section_problem(instruction: Instruction, state: int, thread: bool) -> str 
             return "an atomic section begins inside another one"
         case AtomicEnd() if state == _OUTSIDE:
             return "an atomic section ends that has not begun"
-        case Return() | Exit(False) if state == _INSIDE and thread:
+        case Return() | Exit(everything=False) if state == _INSIDE and thread:
             return "the thread ends inside an atomic section"
     return None
 
@@ -489,6 +501,8 @@ def _check_object(item: Object, scope: _Scope) -> None:
     if item.size < 0:
         raise _Problem(f"the size {item.size} is negative")
     _check_align(item.align)
+    if item.shape is not None:
+        _check_shape(item.shape, item.size)
     for cell in item.cells:
         _check_inside(cell.offset, cell.size, item)
         if isinstance(cell.value, int):
@@ -502,6 +516,22 @@ def _check_object(item: Object, scope: _Scope) -> None:
         for first, second in pairwise(ordered):
             if first.offset + first.size > second.offset:
                 raise _Problem(f"the cells at {first.offset} and {second.offset} overlap")
+
+
+def _check_shape(shape: Shape, size: int, nesting: int = 0) -> None:
+    if nesting > MAX_NESTING:
+        raise _Problem(f"its shape nests deeper than {MAX_NESTING}")
+    if isinstance(shape, ArrayShape):
+        if shape.count < 0 or shape.size < 0 or shape.count * shape.size > size:
+            raise _Problem(f"its shape has {shape.count} elements of {shape.size} bytes in {size} bytes")
+        if shape.element is not None:
+            _check_shape(shape.element, shape.size, nesting + 1)
+        return
+    for field in shape.fields:
+        if field.offset < 0 or field.size < 0 or field.offset + field.size > size:
+            raise _Problem(f"its shape has a field `{field.name}` outside of {size} bytes")
+        if field.shape is not None:
+            _check_shape(field.shape, field.size, nesting + 1)
 
 
 def _check_inside(offset: int, size: int, item: Object) -> None:

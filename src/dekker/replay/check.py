@@ -10,7 +10,7 @@ from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.program import Program
 from dekker.replay.judge import judge
-from dekker.replay.machine import BLOCKED, STOPPED, WAITING
+from dekker.replay.machine import BLOCKED, ENDED, STOPPED, WAITING
 from dekker.replay.rebuild import Mismatch, Replayed, replay
 from dekker.replay.record import Origin, make_witness
 from dekker.witness import SATISFIES, VIOLATES, Pair, Witness
@@ -45,8 +45,15 @@ def _incomplete(claim: str, program: Program, replayed: Replayed) -> Iterator[st
     """A final state needs all threads to have ended; a violation may be shown by the beginning of an execution."""
     if claim not in (SATISFIES, VIOLATES):
         return
-    endings = {STOPPED: "goes on beyond its trace", BLOCKED: "stops at an assumption that does not hold"}
-    for how, said in (*endings.items(), (WAITING, "waits")):
+    if replayed.ended(ENDED):
+        endings: dict[str, str] = {}
+    else:
+        endings = {
+            STOPPED: "goes on beyond its trace",
+            BLOCKED: "stops at an assumption that does not hold",
+            WAITING: "waits",
+        }
+    for how, said in endings.items():
         for thread in replayed.ended(how):
             yield f"thread {_name(program, thread)} {said}"
     places = layout(program)

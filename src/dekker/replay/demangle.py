@@ -19,9 +19,13 @@ _STANDARD = {"St": "std", "Sa": "std::allocator", "Ss": "std::string"}
 def demangled(name: str) -> str:
     if not name.startswith("_Z"):
         return name
-    parts = _nested(name, 3) if name.startswith("_ZN") else _plain(name, 2)
-    shown = [part for part in parts or () if part not in _INLINE_NAMESPACES]
-    return "::".join(shown) if shown else name
+    is_local = name.startswith("_ZZ")
+    start = 3 if is_local else 2
+    parts = _nested(name, start + 1) if name.startswith("N", start) else _plain(name, start)
+    shown = "::".join(part for part in parts or () if part not in _INLINE_NAMESPACES)
+    if is_local and shown:
+        return f"{'lambda' if '$_' in name or 'Ul' in name else 'function'} in {shown}"
+    return shown or name
 
 
 def _plain(name: str, at: int) -> list[str] | None:
@@ -61,6 +65,8 @@ def _nested(name: str, at: int) -> list[str] | None:
         elif (found := _LAMBDA.match(name, at) or _SUBSTITUTION.match(name, at)) is not None:
             parts += ["lambda"] if found[0].startswith("Ul") else []
             at = found.end()
+        elif name[at] == "B" and (tag := _word(name, at + 1)) is not None:
+            at = tag[1]
         elif marker == "cl":
             parts.append("operator()")
             at += 2

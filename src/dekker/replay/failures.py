@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from dekker.execution import Event, Execution, pairs
 from dekker.ir.layout import header_address, thread_at
-from dekker.replay.machine import COMPLETE, STOPPED, UNBORN, WAITING, Done, Failure, ThreadRun
-from dekker.replay.world import World
+from dekker.replay.machine import COMPLETE, ENDED, STOPPED, UNBORN, WAITING, Done, Failure, ThreadRun
+from dekker.replay.world import Allocation, World
 
 DEADLOCK = "deadlock"
 
 
 def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
-    """Accesses outside of objects last, because of what they may be a consequence."""
+    """Accesses outside of objects late, because of what they may be a consequence; lost memory last."""
     yield from (run.failure for run in runs if run.failure is not None)
     yield from _after_release(world, runs, execution)
     if is_deadlock(runs, execution):
@@ -23,8 +23,13 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
     for event in execution.events:
         done = _done(runs, event)
         if done is not None and not done.release and _is_outside(world, runs, event):
+            if world.is_released(event.address):
+                yield _use_after_free(event, done)
+                continue
             message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
             yield Failure("memory", message, event.thread, done.stack, event.address, event.size)
+    if world.program.property.leaks and _is_over(runs):
+        yield from _leaks(world, runs, execution)
 
 
 def _done(runs: Sequence[ThreadRun], event: Event) -> Done | None:
@@ -54,11 +59,15 @@ def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution
         done = _done(runs, event)
         assert done is not None
         if not done.release:
-            message = f"access to memory at {event.address:#x} that may have been freed"
-            yield Failure("use after free", message, event.thread, done.stack, event.address, event.size)
+            yield _use_after_free(event, done)
         elif event.address in headers:
             message = "this memory may have been freed already"
             yield Failure("double free", message, event.thread, done.stack, event.address)
+
+
+def _use_after_free(event: Event, done: Done) -> Failure:
+    message = f"access to memory at {event.address:#x} that may have been freed"
+    return Failure("use after free", message, event.thread, done.stack, event.address, event.size)
 
 
 def _members(row: int) -> list[int]:
@@ -71,13 +80,13 @@ def _members(row: int) -> list[int]:
 def is_deadlock(runs: Sequence[ThreadRun], execution: Execution) -> bool:
     """Whether some threads wait and all that have not ended wait for ever: for a thread that does not end, or for
     another value than the last one of everything that was read in the last round."""
-    if not any(run.end == WAITING for run in runs):
+    if not any(run.end == WAITING for run in runs) or any(run.end == ENDED for run in runs):
         return False
     return all(run.end in (COMPLETE, UNBORN) or _waits_for_ever(run, runs, execution) for run in runs)
 
 
 def _waits_for_ever(run: ThreadRun, runs: Sequence[ThreadRun], execution: Execution) -> bool:
-    if run.end != WAITING:
+    if run.end != WAITING or run.is_idle:
         return False
     if run.waits_for >= 0:
         return runs[run.waits_for].end not in (COMPLETE, STOPPED)
@@ -85,3 +94,43 @@ def _waits_for_ever(run: ThreadRun, runs: Sequence[ThreadRun], execution: Execut
     reads = {first + index for index in range(run.last_round, len(run.done)) if run.done[index].event.kind == "R"}
     sources = [source for source, read in pairs(execution.relations["rf"]) if read in reads]
     return not any(execution.relations["co"][source] for source in sources)
+
+
+# --- lost memory
+
+
+def _is_over(runs: Sequence[ThreadRun]) -> bool:
+    return any(run.end == ENDED for run in runs) or all(run.end in (COMPLETE, UNBORN) for run in runs)
+
+
+def _leaks(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
+    """Memory of the heap that is not freed and that no pointer leads to which begins in a global object."""
+    words = _final_words(world, execution)
+    places = world.places
+    pending = [(places.starts[item.name], item.size) for item in world.program.objects]
+    lost = dict(world.allocations)
+    while pending:
+        start, size = pending.pop()
+        pointers = {value for address, value in words.items() if start <= address < start + size}
+        for found in [item for item in lost.values() if any(item.start <= p < _end(item) for p in pointers)]:
+            del lost[found.start]
+            pending.append((found.start, found.size))
+    freed = {done.event.address for run in runs for done in run.done if done.release}
+    for item in lost.values():
+        if not (item.local or item.permanent or item.start in world.released or item.header in freed):
+            message = f"the {item.size} bytes that are allocated here are lost: at the end nothing points to them"
+            yield Failure("leak", message, item.thread, item.stack, item.start, item.size)
+
+
+def _end(allocation: Allocation) -> int:
+    return allocation.start + max(1, allocation.size)
+
+
+def _final_words(world: World, execution: Execution) -> dict[int, int]:
+    """The last values of all words that may hold a pointer."""
+    bytes_of = set(world.written) | set(world.initial.known_bytes())
+    words = {address & ~7: world.read(address & ~7, 8) for address in bytes_of}
+    for number, event in enumerate(execution.events):
+        if event.kind == "W" and event.size == 8 and not execution.relations["co"][number]:
+            words[event.address] = event.value
+    return words

@@ -156,6 +156,8 @@ def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, lis
         return "this memory", []
     name = names.labels[found.start]
     notes = [_allocated(found, name)]
+    if found.start in replayed.world.released:
+        notes.append(Note(f"`{name}` is freed", 0, to_frames(replayed.world.released[found.start])))
     notes += (
         Note(f"`{name}` is freed", run.thread, to_frames(done.stack))
         for run in replayed.runs
@@ -183,6 +185,12 @@ def _double_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
 def _bad_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     what = _pointer_text(failure.address, names)
     return _finding(failure, "invalid free", f"free of {what}, which is not the start of an allocated object")
+
+
+def _leak(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    name = names.labels.get(failure.address, "")
+    what = f"the {_bytes(failure.size)} of `{name}`" if name else _bytes(failure.size)
+    return _finding(failure, "leak", f"{what}, allocated here, are lost: nothing points to them at the end")
 
 
 def _pointer_text(address: int, names: Names) -> str:
@@ -230,5 +238,6 @@ _DESCRIBE: dict[str, Callable[[Failure, Replayed, Names], Finding]] = {
     "use after free": _use_after_free,
     "double free": _double_free,
     "release": _bad_free,
+    "leak": _leak,
     DEADLOCK: _deadlock,
 }

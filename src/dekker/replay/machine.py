@@ -31,12 +31,11 @@ from dekker.replay.words import ZERO, Word, apply, number
 from dekker.replay.world import Frame, Stack, World
 from dekker.source import Span
 
-MAX_SILENT_STEPS = 10_000
-"""Without an event; a thread that takes more does not come to an end."""
-MAX_STEPS_ALONE = 10_000_000
-"""Before other threads exist."""
+MAX_SILENT_STEPS = 2_000_000
+"""Without an access or fence; a thread that takes more does not come to an end."""
 
 COMPLETE, BLOCKED, WAITING, FAILED, STOPPED = "complete", "blocked", "waiting", "failed", "stopped"
+ENDED = "ended"
 UNBORN = "unborn"
 
 
@@ -89,9 +88,10 @@ class Printed:
 
 @dataclass
 class ThreadRun:
-    """What a thread did. `end` is `complete`, `blocked` (an assumption failed), `waiting` (an await whose condition
-    failed, with `last_round` the number of events before its last round; or for the end of the thread `waits_for`),
-    `failed` (see `failure`), `stopped` (it would go on, perhaps for ever, but its trace ends) or `unborn`."""
+    """What a thread did. `end` is `complete`, `ended` (it ended the program), `blocked` (an assumption failed),
+    `waiting` (an await whose condition failed, with `last_round` the number of events before its last round; or for the
+    end of the thread `waits_for`), `failed` (see `failure`), `stopped` (it would go on, perhaps for ever, but its trace
+    ends) or `unborn`."""
 
     thread: int
     done: list[Done] = field(default_factory=list)
@@ -103,6 +103,8 @@ class ThreadRun:
     failure: Failure | None = None
     last_round: int = 0
     waits_for: int = -1
+    is_idle: bool = False
+    """It waits in a loop that reads nothing."""
 
 
 class End(Exception):
@@ -175,11 +177,10 @@ class Machine:
         threads have not done yet they never will."""
         self.patient = patient
         while self.calls:
-            limit = MAX_STEPS_ALONE if self.alone else MAX_SILENT_STEPS
-            if self.silent >= limit:
+            if self.silent >= MAX_SILENT_STEPS:
                 self.run.end = STOPPED
                 break
-            before = self.taken
+            before = self.taken - self.alone
             try:
                 going_on = self.step()
             except NotYet:
@@ -187,7 +188,7 @@ class Machine:
                 return False
             if not going_on:
                 break
-            self.silent = self.silent + 1 if self.taken == before else 0
+            self.silent = self.silent + 1 if self.taken - self.alone == before else 0
         return True
 
     def step(self) -> bool:
@@ -238,6 +239,11 @@ class Machine:
         self.run.end = how
         self.run.stack = self.stack()
         return End()
+
+    def note_failure(self, kind: str, message: str) -> None:
+        """Of which the thread need not know yet."""
+        if self.run.failure is None:
+            self.run.failure = Failure(kind, message, self.run.thread, self.stack())
 
     def fail(self, kind: str, message: str, address: int = 0, size: int = 0) -> End:
         self.run.failure = Failure(kind, message, self.run.thread, self.stack(), address, size)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from dekker.ir.layout import FUNCTIONS_START, end_address, header_address, thread_at
+from dekker.ir.shapes import part_name
 from dekker.replay.world import Allocation, World
+from dekker.source import is_library
+from dekker.witness import LIBRARY_MEMORY
 
 OWN_DATA = "%self"
 """The register that holds the address of what belongs to a thread alone."""
@@ -35,16 +38,21 @@ class Names:
         for start in self.world.allocations:
             if header_address(start) == address:
                 return f"whether {self.labels[start]} is free"
-        return self.places.show(address)
+        return self._global(address) or self.places.show(address)
+
+    def _global(self, address: int) -> str | None:
+        place = self.places.locate(address)
+        found = self.world.program.object_by_name.get(place.symbol) if place is not None else None
+        if found is None or place is None:
+            return None
+        return f"{found.name}{part_name(found.shape, place.offset)}"
 
     def value(self, value: int, width: int) -> str:
         value &= (1 << width) - 1
         if self.world.allocation_at(value) is not None:
             return f"{self.mark}{self.location(value)}"
-        shown = self.places.show(value, width)
-        place = self.places.locate(value) if value >= FUNCTIONS_START else None
-        is_object = place is not None and place.symbol in self.world.program.object_by_name
-        return f"{self.mark}{shown}" if is_object else shown
+        found = self._global(value) if value >= FUNCTIONS_START else None
+        return self.places.show(value, width) if found is None else f"{self.mark}{found}"
 
     def text_at(self, address: int) -> str | None:
         """The characters up to the next 0, as they are before other threads exist."""
@@ -68,8 +76,11 @@ def _label(allocation: Allocation) -> str:
         return f"data of thread {allocation.thread}"
     if allocation.local and not name.startswith("%"):
         return name
-    span = next((frame.span for frame in reversed(allocation.stack) if frame.span is not None), None)
+    spans = [frame.span for frame in reversed(allocation.stack) if frame.span is not None]
+    span = next((span for span in spans if not is_library(span.source.name)), None)
     if span is None:
-        return f"memory of thread {allocation.thread}"
+        return f"{LIBRARY_MEMORY if spans else 'memory:'}{allocation.thread}"
+    if is_library(spans[0].source.name):
+        return f"{LIBRARY_MEMORY}{span.line}"
     word = span.text.partition("(")[0].strip()
     return f"{word if word.isidentifier() else 'memory'}:{span.line}"

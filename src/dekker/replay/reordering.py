@@ -1,8 +1,9 @@
 """Which pairs of accesses a model lets take effect against program order in an execution.
 
-An execution that no interleaving explains has a cycle of program order and communication. On a shortest one, some steps
-along program order are not kept by the model. They are found by asking which fences would forbid the execution: strong
-fences between all these pairs do; those are taken away again, one by one, as long as the rest forbids it.
+An execution that no interleaving explains has a cycle of program order and communication. On a shortest one, among
+plain accesses if there is one rather than inside of library calls, some steps along program order are not kept. They
+are found by asking which fences would forbid the execution: strong fences between all these pairs do; those are taken
+away again, one by one, as long as the rest forbids it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def reordering(model: Model, execution: Execution) -> Reordering | None:
     together = [0] * len(execution.events)
     for rows in relations.values():
         together = [a | b for a, b in zip(together, rows, strict=True)]
-    cycle = shortest_cycle(together)
+    plain = sum(1 << n for n, event in enumerate(execution.events) if event.span is None or "(" not in event.span.text)
+    cycle = shortest_cycle(together, plain) or shortest_cycle(together)
     if cycle is None:
         return None
     steps = tuple((a, _relation(relations, a, b), b) for a, b in pairwise(cycle))
@@ -84,17 +86,17 @@ def with_fences(execution: Execution, pairs: Iterable[Pair]) -> Execution:
     return Execution(tuple(events), {**relations, "po": po})
 
 
-def shortest_cycle(rows: Relation) -> list[int] | None:
-    """The events of a shortest cycle, the first repeated at the end."""
-    left = _on_cycles(rows)
+def shortest_cycle(rows: Relation, among: int = -1) -> list[int] | None:
+    """The events of a shortest cycle, the first repeated at the end; among events that are members of a set."""
+    left = _on_cycles(rows, among)
     members = [n for n in range(len(rows)) if left >> n & 1]
     found = (_shortest_from(rows, left, start) for start in members)
     return min((cycle for cycle in found if cycle is not None), key=len, default=None)
 
 
-def _on_cycles(rows: Relation) -> int:
+def _on_cycles(rows: Relation, among: int) -> int:
     """Without events that nothing leads from or to, again and again."""
-    left = (1 << len(rows)) - 1
+    left = (1 << len(rows)) - 1 & among
     while True:
         reached = 0
         for n, row in enumerate(rows):

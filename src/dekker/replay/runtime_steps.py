@@ -2,15 +2,17 @@
 
 The one that starts a thread writes to a location of the new thread, which begins by reading that; it ends by writing to
 another one, which is read by those that join it. Fences go before these writes and after these reads. Freeing an object
-writes to a header in front of it and to all its parts that any execution accesses.
+writes to a header in front of it and to all its parts that any execution accesses. What decides how to go on, such as
+what is called, joined or freed, controls everything behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Expr
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Order, Print, Return, Spawn
+from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Measure, Order, Print, Refuse, Return, Spawn
 from dekker.ir.layout import (
     ALLOCATION_GAP,
     HEADER_SIZE,
@@ -23,7 +25,8 @@ from dekker.ir.layout import (
     thread_at,
 )
 from dekker.ir.program import Function
-from dekker.replay.machine import WAITING, Machine, Mismatch, NotYet, Printed, Step
+from dekker.replay.frames import note_function
+from dekker.replay.machine import ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
 from dekker.replay.words import ZERO, Word, number
 from dekker.replay.world import Allocation, Start
@@ -41,16 +44,25 @@ def _call(machine: Machine, instruction: Call) -> None:
     arguments = _values(machine, instruction.arguments)
     registers = dict(zip(function.parameters, arguments, strict=False))
     machine.calls.append(Frame(function, registers, instruction.dst))
+    note_function(machine.world, machine.run.thread, function)
 
 
 def _callee(machine: Machine, expression: Expr) -> Function:
     direct = expression.symbol if isinstance(expression, Address) and not expression.offset else None
-    address = machine.value(expression).value
+    word = machine.value(expression)
+    machine.depend_on(word)
+    address = word.value
     function = machine.world.program.function_by_name.get(direct) if direct is not None else None
     function = function or machine.world.function_at(address)
     if function is None:
         raise machine.fail("call", f"call of {address:#x}, which is no function", address)
     return function
+
+
+def _deciding(machine: Machine, expression: Expr) -> int:
+    word = machine.value(expression)
+    machine.depend_on(word)
+    return word.value
 
 
 def _values(machine: Machine, expressions: Sequence[Expr]) -> list[Word]:
@@ -62,7 +74,11 @@ def _return(machine: Machine, instruction: Return) -> None:
 
 
 def _exit(machine: Machine, instruction: Exit) -> None:
-    raise machine.end_thread(ZERO)
+    raise machine.end(ENDED) if instruction.everything else machine.end_thread(ZERO)
+
+
+def _refuse(machine: Machine, instruction: Refuse) -> None:
+    raise UnsupportedError(instruction.message, machine.span)
 
 
 # --- threads
@@ -86,7 +102,7 @@ def _spawn(machine: Machine, instruction: Spawn) -> None:
 
 
 def _join(machine: Machine, instruction: Join) -> None:
-    handle = machine.value(instruction.thread).value
+    handle = _deciding(machine, instruction.thread)
     start = machine.world.starts.get(handle - 1)
     if start is None or start.parent < 0:
         if machine.patient:
@@ -104,26 +120,52 @@ def _join(machine: Machine, instruction: Join) -> None:
 
 
 def _allocate(machine: Machine, instruction: Allocate) -> None:
-    size = machine.value(instruction.size).value
+    size = _deciding(machine, instruction.size)
     if size > HEAP_PER_THREAD or machine.heap_used + size + 2 * ALLOCATION_GAP > HEAP_PER_THREAD:
         raise machine.fail("allocation", f"allocation of {size} bytes", size)
     start = heap_address(machine.run.thread, machine.heap_used)
     machine.heap_used += heap_use(size)
     machine.world.allocations[start] = Allocation(
-        start, size, machine.run.thread, instruction.dst, machine.stack(), instruction.zeroed, instruction.stack
+        start,
+        size,
+        machine.run.thread,
+        instruction.dst,
+        machine.stack(),
+        instruction.zeroed,
+        instruction.stack,
+        instruction.permanent,
     )
     machine.set(instruction.dst, number(start))
 
 
-def _free(machine: Machine, instruction: Free) -> None:
+def _releasable(machine: Machine, address: int) -> Allocation:
+    found = machine.world.allocations.get(address)
+    if found is None and machine.patient and not machine.alone:
+        raise NotYet
+    if found is None or found.local or found.permanent:
+        message = f"free of {address:#x}, which is not the start of memory that was allocated"
+        raise machine.fail("release", message, address)
+    if address in machine.world.released:
+        raise machine.fail("double free", "this memory may have been freed already", found.header)
+    return found
+
+
+def _measure(machine: Machine, instruction: Measure) -> None:
+    found = _releasable(machine, machine.value(instruction.address).value)
+    machine.set(instruction.dst, number(found.size))
+
+
+def _free_alone(machine: Machine, instruction: Free) -> None:
     address = machine.value(instruction.address).value
+    if address:
+        machine.world.released[_releasable(machine, address).start] = machine.stack()
+
+
+def _free(machine: Machine, instruction: Free) -> None:
+    address = _deciding(machine, instruction.address)
     if address == 0:
         return
-    found = machine.world.allocations.get(address)
-    if found is None:
-        if machine.patient:
-            raise NotYet
-        raise machine.fail("release", f"free of {address:#x}, which was not allocated", address)
+    found = _releasable(machine, address)
     _release(machine, header_address(address), HEADER_SIZE)
     while machine.next_is("W"):
         item = machine.peek()
@@ -152,5 +194,9 @@ RUNTIME_STEPS: dict[type, Step] = {
     Join: _join,
     Allocate: _allocate,
     Free: _free,
+    Measure: _measure,
+    Refuse: _refuse,
     Print: _print,
 }
+
+RUNTIME_STEPS_ALONE: dict[type, Step] = {Free: _free_alone}

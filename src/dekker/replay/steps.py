@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.flow import reads_between
 from dekker.ir.instructions import (
     Assert,
     Assign,
@@ -154,15 +155,20 @@ def _await(machine: Machine, instruction: Await) -> None:
         call = machine.calls[-1]
         head = call.function.labels[instruction.target]
         machine.run.last_round = machine.rounds.get((len(machine.calls), head), len(machine.run.done))
+        machine.run.is_idle = not reads_between(machine.world.program, call.function, head, call.pc)
         raise machine.end(WAITING)
     machine.go(instruction.target)
 
 
 def _assert(machine: Machine, instruction: Assert) -> None:
     condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
-    if not condition.value:
+    if not instruction.loose:
+        machine.depend_on(condition)
+    if condition.value:
+        return
+    if not instruction.loose or machine.peek() is None:
         raise machine.fail("assertion", instruction.message)
+    machine.note_failure("assertion", instruction.message)
 
 
 def _choose(machine: Machine, instruction: Choose) -> None:
@@ -213,6 +219,10 @@ def _write_alone(machine: Machine, address: int, size: int, value: Word) -> None
 
 
 def _demand_object(machine: Machine, address: int, size: int) -> None:
+    if machine.world.is_released(address):
+        raise machine.fail(
+            "use after free", f"access to memory at {address:#x} that may have been freed", address, size
+        )
     if not machine.world.contains(address, size):
         raise machine.fail("memory", f"access to {size} bytes at {address:#x}, which lie in no object", address, size)
 

@@ -9,7 +9,7 @@ from dekker.ir.expressions import Address, Const
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program, Thread
 from dekker.replay.machine import Machine, Mismatch, Steps, ThreadRun
-from dekker.replay.runtime_steps import RUNTIME_STEPS
+from dekker.replay.runtime_steps import RUNTIME_STEPS, RUNTIME_STEPS_ALONE
 from dekker.replay.steps import STEPS, STEPS_ALONE
 from dekker.replay.words import Word, number
 from dekker.replay.world import Start, World
@@ -17,7 +17,7 @@ from dekker.replay.world import Start, World
 MAX_THREADS = 1_000
 
 
-_STEPS = Steps({**STEPS, **RUNTIME_STEPS}, STEPS_ALONE)
+_STEPS = Steps({**STEPS, **RUNTIME_STEPS}, {**STEPS_ALONE, **RUNTIME_STEPS_ALONE})
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class Allocation:
     stack: Stack
     zeroed: bool = False
     local: bool = False
+    permanent: bool = False
 
     @property
     def header(self) -> int:
@@ -60,6 +61,10 @@ class World:
     places: Layout
     starts: dict[int, Start] = field(default_factory=dict)
     allocations: dict[int, Allocation] = field(default_factory=dict)
+    first_of_user: dict[int, str] = field(default_factory=dict)
+    """The first function of each thread that no library brings along."""
+    released: dict[int, Stack] = field(default_factory=dict)
+    """Objects that the first thread freed before there were others, and where."""
     written: dict[int, tuple[int, Span | None]] = field(default_factory=dict)
     """Bytes that the first thread wrote before there were others, and where."""
 
@@ -70,7 +75,13 @@ class World:
         """Whether all these bytes lie in one object."""
         if self.places.contains(address, size):
             return True
-        return any(item.contains(address, size) for item in self.allocations.values())
+        present = (item for item in self.allocations.values() if item.start not in self.released)
+        return any(item.contains(address, size) for item in present)
+
+    def is_released(self, address: int) -> bool:
+        """Whether the address lies in an object that was freed before there were other threads."""
+        found = self.allocation_at(address) if self.released else None
+        return found is not None and found.start in self.released
 
     def allocation_at(self, address: int) -> Allocation | None:
         return next((item for item in self.allocations.values() if item.contains(address)), None)

@@ -34,7 +34,8 @@ class CheckViolation:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What was checked, and what was found. `error` says why there is no answer, if there is none."""
+    """What was checked, and what was found. `error` says why there is no answer, if there is none. `ranges` are those
+    of numbers that the program leaves open, where not all were tried."""
 
     paths: tuple[str, ...]
     model: str
@@ -45,6 +46,7 @@ class CheckReport:
     result: Result
     time_s: float
     error: str | None = None
+    ranges: tuple[tuple[int, int], ...] = ()
 
 
 # --- for a person
@@ -82,11 +84,11 @@ def _run_itself(witness: Witness, order: OutOfOrder | None, width: int) -> str:
 
 def _violation_lines(violation: CheckViolation) -> list[str]:
     finding = violation.finding
-    head = Diagnostic(f"{finding.kind}: {finding.message}", _span(violation)).render("violation")
+    head = Diagnostic(f"{finding.kind}: {finding.message}", place_of(violation)).render("violation")
     return [head, *finding_text(finding, violation.witness)]
 
 
-def _span(violation: CheckViolation) -> Span | None:
+def place_of(violation: CheckViolation) -> Span | None:
     """The place in the user's file, which for what happens inside of a library is that of the call."""
     stack = user_frames(violation.finding.stack)
     place, witness = (stack[-1] if stack else None), violation.witness
@@ -118,6 +120,8 @@ def _coverage(report: CheckReport) -> str:
 
 def _cuts(report: CheckReport) -> Iterator[str]:
     result, bound = report.result, report.limits.unroll
+    for low, high in report.ranges:
+        yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
     if not result.cut:
         return
     runs = f"{_count(result.cut, 'more execution')} {'was' if result.cut == 1 else 'were'} cut"
@@ -146,7 +150,8 @@ def check_json(report: CheckReport) -> str:
     return json.dumps(check_record(report), ensure_ascii=False)
 
 
-def check_record(report: CheckReport) -> dict[str, object]:
+def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, object]:
+    """`witness`: with the run that shows the first violation."""
     result = report.result
     stats: dict[str, object] = {name: result.statistics[name] for name in STATISTICS if name in result.statistics}
     return {
@@ -157,25 +162,27 @@ def check_record(report: CheckReport) -> dict[str, object]:
         "bounds": {
             "unroll": report.limits.unroll,
             "cut": [_place(span) for span in result.cut_at],
+            "nondet": [list(pair) for pair in report.ranges],
             "stopped_by": result.stopped_by,
             "other": result.bound,
         },
         "choice": result.choice,
         "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
-        "violation": _violation(report.violations) if report.violations else None,
+        "violation": _violation(report.violations, witness) if report.violations else None,
         **({"schedule": schedule_record(result.examples.schedule)} if result.examples.schedule else {}),
     }
 
 
-def _violation(violations: tuple[CheckViolation, ...]) -> dict[str, object]:
-    """The first, with its witness, and the others without."""
+def _violation(violations: tuple[CheckViolation, ...], with_witness: bool) -> dict[str, object]:
+    """The first, perhaps with its witness, and the others without."""
     first, *others = violations
-    found = {**_described(first), "witness": None if first.witness is None else to_plain(first.witness)}
+    witness = None if first.witness is None or not with_witness else to_plain(first.witness)
+    found = {**_described(first), "witness": witness}
     return found | ({"others": [_described(item) for item in others]} if others else {})
 
 
 def _described(violation: CheckViolation) -> dict[str, object]:
-    finding, span, witness = violation.finding, _span(violation), violation.witness
+    finding, span, witness = violation.finding, place_of(violation), violation.witness
     thread = finding.thread if finding.thread >= 0 else None
     return {
         "kind": finding.kind,

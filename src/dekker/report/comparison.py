@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from dekker.report.check_report import CheckReport, check_record
+from dekker.report.check_report import CheckReport, check_record, place_of
 from dekker.result import Verdict
 
 HEADS = ("model", "verdict", "traces", "blocked", "time", "engine", "what")
@@ -28,14 +28,14 @@ def table_row(report: CheckReport) -> str:
 
 
 def comparison_json(reports: Sequence[CheckReport]) -> str:
+    """Without the runs that show the violations; `dekker check` has them."""
     files = list(reports[0].paths) if reports else []
     return json.dumps({"files": files, "models": [_record(report) for report in reports]})
 
 
 def _record(report: CheckReport) -> dict[str, object]:
     result = report.result
-    record = check_record(report)
-    del record["files"]
+    record = check_record(report, witness=False)
     counts = {"traces": result.complete_executions, "blocked": result.blocked}
     return {**record, **counts, "error": report.error}
 
@@ -52,7 +52,8 @@ def _what(report: CheckReport) -> str:
     result = report.result
     if report.violations:
         first = report.violations[0]
-        place = "" if first.span is None else f" at {PurePath(first.span.source.name).name}:{first.span.line}"
+        span = place_of(first)
+        place = "" if span is None else f" at {PurePath(span.source.name).name}:{span.line}"
         return f"{first.finding.kind}{place}"
     if report.verdict is Verdict.UNSAFE:
         return "the condition on final states"

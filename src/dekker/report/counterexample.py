@@ -82,6 +82,14 @@ def _quoted_line(place: WitnessFrame | None, texts: dict[str, list[str]]) -> str
     return f": {text}" if text else ""
 
 
+def _about_thread(event: WitnessEvent) -> str | None:
+    """What the accesses mean with which threads are started and joined."""
+    kind, _, thread = event.location.partition(" of thread ")
+    if not thread or kind not in ("start", "end"):
+        return None
+    return f"starts thread {thread}" if event.kind == "W" else f"thread {thread} has ended"
+
+
 def _same_line(one: WitnessFrame | None, other: WitnessFrame | None) -> bool:
     return one is not None and other is not None and (one.file, one.line) == (other.file, other.line)
 
@@ -165,6 +173,8 @@ class _View:
             yield thread.stack, "waits"
         elif thread.end == "failed":
             yield thread.stack, "fails"
+        elif thread.end in ("blocked", "stopped"):
+            yield thread.stack, "how it goes on does not matter"
 
     # --- rows
 
@@ -185,6 +195,8 @@ class _View:
                 continue
             if event.kind == "F":
                 yield f"fence {event.fence}"
+            elif (about_thread := _about_thread(event)) is not None:
+                yield about_thread
             elif event.kind == "W":
                 yield f"writes {event.location} = {event.shown}"
             elif updated.get(number) in row.events:
@@ -208,12 +220,9 @@ class _View:
         return f", from {self.rows.name(row)} of thread {source.thread}"
 
     def _effect(self, row: Row) -> str:
-        events = [self.witness.events[number] for number in row.events]
-        for event in events:
-            kind, _, thread = event.location.partition(" of thread ")
-            if thread and kind in ("start", "end"):
-                return f": starts thread {thread}" if event.kind == "W" else f": thread {thread} has ended"
-        return self._other_side(row)
+        found = (_about_thread(self.witness.events[number]) for number in row.events)
+        about_thread = next((text for text in found if text is not None), None)
+        return f": {about_thread}" if about_thread is not None else self._other_side(row)
 
     def _other_side(self, row: Row) -> str:
         """The call in another thread that this one has to wait for, such as the unlock behind a lock."""
@@ -239,7 +248,9 @@ class _View:
 
     def _access(self, number: int, event: WitnessEvent) -> str:
         verb = {"R": "reads", "W": "writes", "F": "fence"}[event.kind]
-        return f"{self._letter(number)} {verb} {event.location}{f' (line {event.line})' if event.line else ''}"
+        row = self.rows.row_of.get(number)
+        line = row.place.line if row is not None and row.place is not None else event.line
+        return f"{self._letter(number)} {verb} {event.location}{f' (line {line})' if line else ''}"
 
     def _letter(self, number: int) -> str:
         row = self.rows.row_of.get(number)

@@ -15,8 +15,9 @@ from itertools import groupby
 
 from dekker.execution import INITIAL_THREAD
 from dekker.source import is_library
-from dekker.witness import Frames, Witness, WitnessEvent, WitnessFrame
+from dekker.witness import LIBRARY_MEMORY, Frames, Witness, WitnessEvent, WitnessFrame
 
+COMPILER_FENCE = "compiler"
 _CALL = re.compile(r"[\w:.<>~ ]+\(", re.DOTALL)
 
 
@@ -89,7 +90,7 @@ class Rows:
 
     def _executed_together(self, numbers: list[int]) -> Iterator[tuple[int, ...]]:
         """What a statement does once: code that goes back begins again."""
-        for _, group in groupby(numbers, key=lambda number: _place_of(self.witness.events[number])):
+        for _, group in groupby(numbers, key=lambda number: _statement(self.witness.events[number])):
             together: list[int] = []
             for number in group:
                 event = self.witness.events[number]
@@ -102,19 +103,23 @@ class Rows:
     def _row(self, thread: int, numbers: tuple[int, ...]) -> Iterator[Row]:
         first = self.witness.events[numbers[0]]
         frames = user_frames(_all_frames(first))
-        is_call = len(frames) <= len(first.callers) or _CALL.match(first.text) is not None
-        call = (first.text.partition("(")[0] if _CALL.match(first.text) else first.function) if is_call else ""
-        shown = numbers if is_call else tuple(n for n in numbers if self._is_shown(n, len(numbers)))
-        if is_call and all(self._is_end(self.witness.events[n]) for n in numbers):
-            return
-        if shown and not all(self._is_end(self.witness.events[n]) for n in shown):
+        call = _called(first)
+        begins = any(self._is_end(self.witness.events[number]) for number in numbers)
+        shown = tuple(n for n in numbers if self._is_shown(n, len(numbers), begins, call))
+        if shown and not is_library(frames[-1].file):
             yield Row(thread, frames, shown, call)
 
-    def _is_shown(self, number: int, n_together: int) -> bool:
+    def _is_shown(self, number: int, n_together: int, begins: bool, call: str) -> bool:
         event = self.witness.events[number]
+        if self._is_end(event) or (begins and event.kind == "F"):
+            return False
+        if call:
+            return True
         if event.kind == "F":
-            return n_together == 1
-        return (event.address not in self.private or self._is_told_of(event)) and not self._is_end(event)
+            return n_together == 1 and event.fence != COMPILER_FENCE
+        if event.location.startswith(LIBRARY_MEMORY) and is_library(event.file):
+            return False
+        return event.address not in self.private or self._is_told_of(event)
 
     def _is_told_of(self, event: WitnessEvent) -> bool:
         """What stands on the line of the violation."""
@@ -139,19 +144,23 @@ class Rows:
 
 
 def user_frames(frames: Frames) -> Frames:
-    """Without what is called by files that are not the user's."""
-    shown = list(frames)
-    while len(shown) > 1 and (is_library(shown[-1].file) or not shown[-1].line):
-        shown.pop()
-    return tuple(shown)
+    """Without calls in files that are not the user's."""
+    shown = tuple(frame for frame in frames if frame.line and not is_library(frame.file))
+    return shown or frames[-1:]
 
 
 def _all_frames(event: WitnessEvent) -> Frames:
     return (*event.callers, WitnessFrame(event.function, event.file, event.line, event.column))
 
 
-def _place_of(event: WitnessEvent) -> Frames:
-    return user_frames(_all_frames(event))
+def _called(event: WitnessEvent) -> str:
+    """The function of the runtime library that does it; the text of such an event is the whole call."""
+    found = _CALL.match(event.text)
+    return "" if found is None else found[0][:-1].strip()
+
+
+def _statement(event: WitnessEvent) -> tuple[Frames, str]:
+    return user_frames(_all_frames(event)), _called(event)
 
 
 def _quoted(text: str) -> str:

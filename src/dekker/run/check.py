@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from dekker.cat.model import Model
 from dekker.frontends import default_model, parse_files
+from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
-from dekker.report.check_report import CheckReport
-from dekker.result import Verdict, verdict
+from dekker.report.check_report import CheckReport, CheckViolation
+from dekker.result import Result, Verdict, verdict
 from dekker.run.engines import AUTO, run_engine
 from dekker.run.prepare import prepare
-from dekker.run.violations import violations_of
+from dekker.run.splitting import run_splitting
 from dekker.task import Limits, Progress, Search, Task
 
 DEFAULT_UNROLL = 4
@@ -25,19 +27,24 @@ DEFAULT_SEARCH = Search()
 @dataclass(frozen=True)
 class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
-    comes with Dekker."""
+    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
+    the program leaves open."""
 
     model: str | None = None
     engine: str | None = None
     limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
     flags: tuple[str, ...] = ()
     cc: str | None = None
+    leaks: bool = False
+    nondet: tuple[int, int] | None = None
     search: Search = DEFAULT_SEARCH
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
     started = time.perf_counter()
     program = read_program(paths, options)
+    if options.leaks:
+        program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
     report = check_program(program, model, options, progress)
     return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
@@ -50,21 +57,42 @@ def check_program(
     started = time.perf_counter()
     program = prepare(program, model)
     task = Task(program, model, options.limits, examples=True, progress=progress, search=options.search)
-    engine, result = run_engine(options.engine or AUTO, task)
-    violations = tuple(violations_of(task, engine, result))
+    engine, result = run_splitting(partial(run_engine, options.engine or AUTO), task)
+    violations = _violations(task, engine, result)
+    ranges = _partial_ranges(program)
     return CheckReport(
         (),
         model.name,
         engine,
         options.limits,
-        Verdict.UNSAFE if violations else verdict(result, program.property.condition),
+        Verdict.UNSAFE if violations else _bounded(verdict(result, program.property.condition), ranges),
         violations,
         result,
         time.perf_counter() - started,
+        ranges=ranges,
     )
 
 
+def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:
+    wrong = result.violations or result.flags or result.deadlocks
+    if not wrong and verdict(result, task.program.property.condition) is not Verdict.UNSAFE:
+        return ()
+    from dekker.run.violations import violations_of  # noqa: PLC0415 — most programs need no replay
+
+    return tuple(violations_of(task, engine, result))
+
+
+def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
+    """Of numbers of which not all are tried that the program would take."""
+    steps = (step for function in program.functions for step in function.body)
+    return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
+
+
+def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
+    return Verdict.SAFE_WITHIN_BOUND if ranges and found is Verdict.SAFE else found
+
+
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    program = parse_files(paths, options.flags, options.cc)
+    program = parse_files(paths, options.flags, options.cc, options.nondet)
     validate(program)
     return program

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
-from dekker.errors import DekkerError, InputError, UnsupportedError
-from dekker.result import Result, Violation
+from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
+from dekker.result import ENDED_WAITING, Result, Violation
 from dekker.run.open_loops import open_loop
 from dekker.task import Task
 
@@ -26,33 +26,33 @@ class Disagreement(DekkerError):
 
 def run_all(task: Task) -> Result:
     """The answer of every engine that handles the task, if it is the same. If a limit or Ctrl-C stopped one of them,
-    there is nothing to compare, and the result says that it was stopped."""
+    what it found so far must be part of what the others found, and the result says that it was stopped."""
+    task = replace(task, limits=replace(task.limits, stop_at_first=False))
     results: dict[str, Result] = {}
-    refusal: UnsupportedError | None = None
     for name, run in SINGLE_ENGINES.items():
         try:
             results[name] = run(task)
-        except UnsupportedError as error:
-            refusal = refusal or error
+        except MixedSizes:
+            raise
+        except UnsupportedError:
+            if name == axiomatic.NAME:
+                raise
             continue
         if results[name].stopped_by == "interrupt":
             return results[name]
-    if refusal is not None and not results:
-        raise refusal
-    finished = {name: result for name, result in results.items() if result.stopped_by is None}
-    searched = finished.pop(states.NAME, None)
-    _require_agreement(task, finished)
-    for name, result in finished.items():
-        if searched is not None:
+    searched = results.pop(states.NAME, None)
+    _require_agreement(task, results)
+    for name, result in results.items():
+        if searched is not None and searched.stopped_by is None and result.stopped_by is None:
             _require_same_states(task, name, result, searched)
-    return next((result for result in results.values() if result.stopped_by is not None), next(iter(results.values())))
+    return next((result for result in results.values() if result.stopped_by is not None), results[axiomatic.NAME])
 
 
 def _require_agreement(task: Task, results: dict[str, Result]) -> None:
-    answers = [answer(result) for result in results.values()]
-    differing = (
-        [key for key in answers[0] if any(other[key] != answers[0][key] for other in answers)] if answers else []
-    )
+    whole = [result for result in results.values() if result.stopped_by is None]
+    partial = [result for result in results.values() if result.stopped_by is not None]
+    differing = differences(whole) if whole else []
+    differing += [key for part in partial for result in whole for key in contradictions(part, result)]
     if differing:
         raise _disagreement(task, ", ".join(differing), results)
 
@@ -87,8 +87,38 @@ def _findings(result: Result) -> dict[str, frozenset[object]]:
     }
 
 
-def answer(result: Result) -> dict[str, object]:
-    """What engines must agree about."""
+def differences(results: Sequence[Result]) -> list[str]:
+    """What the results disagree about."""
+    counted = not any(result.statistics.get(ENDED_WAITING) for result in results)
+    first, *others = (answer(result, counted=counted) for result in results)
+    return [key for key in first if any(other[key] != first[key] for other in others)]
+
+
+def contradictions(part: Result, whole: Result) -> list[str]:
+    """What an engine found that was stopped, and another did not find that was not."""
+    found, known = answer(part), answer(whole)
+    missing = [key for key in ("flags", "violations") if not _items(found[key]) <= _items(known[key])]
+    if not part.states.keys() <= whole.states.keys():
+        missing.append("states")
+    if part.deadlocks and not whole.deadlocks:
+        missing.append("deadlocks")
+    return missing
+
+
+def _items(value: object) -> set[object]:
+    assert isinstance(value, list)
+    return set(value)
+
+
+def answer(result: Result, *, counted: bool = True) -> dict[str, object]:
+    """What engines must agree about; `counted`: also how many executions there are."""
+    if not counted:
+        result = replace(
+            result,
+            states=dict.fromkeys(result.states, 0),
+            satisfying=bool(result.satisfying),
+            violating=bool(result.violating),
+        )
     return {
         "states": sorted(result.states.items()),
         "flags": sorted(result.flags),
@@ -126,8 +156,13 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
 def _run_traces(task: Task) -> tuple[str, Result]:
     try:
         return rsmc.NAME, rsmc.run(task)
-    except UnsupportedError:
-        return axiomatic.NAME, axiomatic.run(task)
+    except MixedSizes:
+        raise
+    except UnsupportedError as refusal:
+        try:
+            return axiomatic.NAME, axiomatic.run(task)
+        except UnsupportedError:
+            raise refusal from None
 
 
 def _run_fitting(task: Task) -> tuple[str, Result]:

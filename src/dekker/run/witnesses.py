@@ -80,6 +80,8 @@ def checked_witness(task: Task, engine: str, trace: Trace, wanted: Wanted | None
     try:
         witness = _witness(task, engine, trace, wanted)
         problems = check_witness(witness, task.program, task.model)
+        if wanted is not None and (witness.violation is None or not wanted(witness.claim, witness.violation)):
+            problems.append("it does not show the violation that it is kept for")
     except Mismatch as mismatch:
         problems = [str(mismatch)]
     if problems:

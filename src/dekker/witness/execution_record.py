@@ -9,11 +9,14 @@ from dekker.execution import FROM_INITIAL, INITIAL_THREAD, Trace, TraceEvent
 
 SATISFIES, VIOLATES, DEADLOCK, FLAG = "satisfies", "violates", "deadlock", "flag"
 VIOLATIONS = (
-    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation"),
+    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "leak"),
     DEADLOCK,
     FLAG,
 )
 CLAIMS = (SATISFIES, VIOLATES, *VIOLATIONS)
+
+LIBRARY_MEMORY = "library memory:"
+"""How the name begins of what a library allocates for itself."""
 
 Pair = tuple[int, int]
 

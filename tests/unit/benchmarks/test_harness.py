@@ -144,7 +144,7 @@ def test_what_is_odd_about_a_tool_is_said(path: Path, script: str, note: str) ->
         ("sb-ring=2", "power", "genmc", "knows no model power"),
         ("llsc=2", "power", "nidhugg", "C: no LinkedIncrement"),
         ("ticket=2", "rc11", "herd7", "has no assumptions"),
-        ("corpus-x86_64", "tso", "cbmc", "reads no litmus tests"),
+        ("corpus-x86_64", "tso", "cbmc", "reads only what the harness writes for it"),
     ],
 )
 def test_an_empty_cell_has_a_reason(path: Path, request_text: str, model: str, tool: str, reason: str) -> None:

@@ -33,8 +33,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -97,6 +99,7 @@ thread P1 runs P0
 filter true
 observe 0:r3:32, [x].4
 ignore assertions, memory-safety
+forbid leaks
 """
 
 PROGRAM = Program(
@@ -148,6 +151,7 @@ PROGRAM = Program(
         (RegisterValue(0, "r3", 32), MemoryValue("x", 0, 4)),
         assertions=False,
         memory_safety=False,
+        leaks=True,
     ),
 )
 
@@ -188,11 +192,17 @@ INSTRUCTIONS: list[tuple[Instruction, str]] = [
     (Choose("r1", -1, 3), "r1 = choose -1..3"),
     (Allocate("p", Const(40)), "p = allocate 40"),
     (Allocate("p", Reg("n"), 64, zeroed=True, stack=True), "p = allocate n align 64 zeroed stack"),
+    (Allocate("p", Const(8), permanent=True), "p = allocate 8 permanent"),
     (Free(Reg("p")), "free p"),
+    (Measure("n", Reg("p")), "n = measure p"),
     (AtomicBegin(), "atomic-begin"),
     (AtomicEnd(), "atomic-end"),
     (Exit(), "exit"),
+    (Choose("r", 0, 3, partial=True), "r = choose 0..3 partial"),
+    (Assert(Reg("r"), "never", loose=True), 'assert loose r, "never"'),
+    (Refuse("signals"), 'refuse "signals"'),
     (Exit(everything=True), "exit everything"),
+    (Exit(True, Reg("r")), "exit everything r"),
 ]
 
 TRUE = Truth(True)

@@ -11,7 +11,7 @@ from tests.cli.test_litmus import EXAMPLES, SB, SB_TEXT, without_times
 
 from dekker.frontends.litmus import parse_litmus
 from dekker.models import load_model
-from dekker.result import Result
+from dekker.result import Result, Violation
 from dekker.run import engines
 from dekker.source import Source
 from dekker.task import Task
@@ -34,6 +34,22 @@ def test_a_disagreement_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(engines.Disagreement, match="rsmc: 1\\+2"):
         engines.run_all(task())
     assert dekker("litmus", SB, "--engine", "all").status == 2
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        Result(violations={Violation("assertion", "fails"): None}, stopped_by="time"),
+        Result(states={(7, 7): 1}, stopped_by="time"),
+        Result(deadlocks=1, stopped_by="time"),
+    ],
+)
+def test_what_a_stopped_engine_found_must_be_there(monkeypatch: pytest.MonkeyPatch, found: Result) -> None:
+    monkeypatch.setitem(engines.SINGLE_ENGINES, "rsmc", lambda task: found)
+    with pytest.raises(engines.Disagreement):
+        engines.run_all(task())
+    monkeypatch.setitem(engines.SINGLE_ENGINES, "rsmc", lambda task: Result(stopped_by="time"))
+    assert engines.run_all(task()).stopped_by == "time"
 
 
 def test_a_model_that_one_engine_cannot_run_is_left_to_the_other(tmp_path: Path) -> None:

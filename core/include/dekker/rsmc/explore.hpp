@@ -50,6 +50,7 @@ struct Limits {
   std::uint64_t memory_bytes = 0;  // of the whole process; 0: no limit
   bool wants_examples = false;     // a trace for every state, violation and flag
   bool stops_at_violation = false;  // or deadlock, or flag of the model
+  bool finds_leaks = false;         // memory that is lost at the end is a violation
 };
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };
@@ -68,7 +69,7 @@ struct TraceEvent {
 // Threads one after the other, each in program order, as far as it got.
 using Trace = std::vector<TraceEvent>;
 
-enum class ViolationKind : std::uint8_t { assertion, memory, use_after_free, double_free, call, join, release, allocation };
+enum class ViolationKind : std::uint8_t { assertion, memory, use_after_free, double_free, call, join, release, allocation, leak, unsupported };
 
 struct Violation {
   ViolationKind kind;
@@ -111,9 +112,15 @@ struct Outcome {
   Place stuck_at;  // the first event that had no parameter
 };
 
-// Accesses that overlap without being equal; the explorer does not handle them.
+// Accesses that overlap without being equal, or pieces of a larger access that race with another thread; the explorer does
+// not handle them.
 struct MixedSizes {
   Place place;
+  Address address = 0;
+  std::uint8_t size = 0;
+  Place other;
+  Address other_address = 0;
+  std::uint8_t other_size = 0;
 };
 
 // Called now and then; returning false ends the exploration.

@@ -43,6 +43,8 @@ enum class Operation : std::uint8_t {
   join,
   allocate,
   release,
+  measure,  // the size of an object that was allocated
+  refuse,   // what cannot be followed
 };
 
 inline constexpr std::int32_t none = -1;
@@ -59,6 +61,10 @@ struct Instruction {
   bool is_signed = false;
   bool is_exclusive = false;
   bool is_weak = false;
+  bool is_piece = false;  // of an access that was split: it must not race with other threads
+  bool is_own = false;        // allocate: no memory of the heap that the program would have to release
+  bool ends_program = false;  // exit: of all threads
+  bool is_loose = false;      // check: nothing behind it depends on it
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
   std::int32_t read_class = none;   // event classes, by number
   std::int32_t write_class = none;
@@ -100,6 +106,7 @@ struct Synchronisation {
   std::int32_t write_class = none;
   std::int32_t read_class = none;
   std::int32_t fence_class = none;  // none: the accesses are enough
+  bool joins_are_last = false;      // nothing that is an event, or could fail, comes behind any join
 };
 
 struct ObjectRange {

@@ -49,6 +49,8 @@ enum class Operation : std::uint8_t {
   atomic_begin,
   atomic_end,
   nothing,
+  refuse,   // what cannot be followed
+  measure,  // the size of an allocated object
 };
 
 // What a fence does to the stores in the buffer of its thread.
@@ -72,6 +74,7 @@ struct Instruction {
   bool is_exclusive = false;
   bool is_weak = false;  // compare_exchange: it may fail for no reason; check: what fails is a limit of ours
   bool is_stack = false;  // allocate: the object ends with the call
+  bool ends_program = false;  // exit
   bool is_local = false;  // allocate: no other thread ever learns the address
   FenceAction fence = FenceAction::nothing;
   std::int32_t target = 0;  // jumps; where an await goes back to; the block that is called, or `none` if `value` says

@@ -90,7 +90,7 @@ struct Action {
 
 using Schedule = std::vector<Action>;
 
-enum class Stop : std::uint8_t { not_stopped, time, memory, states, interrupt, threads, stores };
+enum class Stop : std::uint8_t { not_stopped, time, memory, states, interrupt, threads, stores, refused };
 
 struct Statistics {
   std::uint64_t states = 0;
@@ -111,6 +111,7 @@ struct Outcome {
   std::map<std::vector<Value>, Schedule> states;
   std::vector<std::pair<Violation, Schedule>> violations;
   Stop stop = Stop::not_stopped;
+  Place refused_at;
   bool renames = true;  // objects were numbered by reachability
 };
 

@@ -1,12 +1,13 @@
 """What the only thread does before it starts another: all see it as if it had been there from the start, so it is no
 event.
 
-It ends with the first instruction that starts a thread, frees memory, or has a choice.
+It ends with the first instruction that starts a thread or has a choice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dekker.engines.axiomatic.path import Context, Path, Value, evaluate, fail, goto, set_register
 from dekker.engines.axiomatic.steps import advance
@@ -36,8 +37,12 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
         instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None
         if instruction is not None and _ends_it(instruction):
             break
+        if isinstance(instruction, Fence | Load | Store | Rmw | CompareExchange):
+            path = replace(path, alone=path.alone + 1)
         if isinstance(instruction, Fence):
             path = goto(path, frame.pc + 1)
+        elif isinstance(instruction, Free):
+            path = _free(context, path, instruction)
         elif isinstance(instruction, Load | Store | Rmw | CompareExchange):
             path, memory = _access(context, path, memory, instruction)
         else:
@@ -51,7 +56,21 @@ def _ends_it(instruction: Instruction) -> bool:
             return exclusive
         case CompareExchange(weak=weak):
             return weak
-    return isinstance(instruction, StoreConditional | Choose | Free | Spawn)
+    return isinstance(instruction, StoreConditional | Choose | Spawn)
+
+
+def _free(context: Context, path: Path, instruction: Free) -> Path:
+    span = path.frames[-1].function.span(path.frames[-1].pc)
+    start = evaluate(instruction.address, path, context).term
+    assert isinstance(start, int), "nothing is unknown to the only thread"
+    path = goto(path, path.frames[-1].pc + 1)
+    if start == 0:
+        return path
+    if start in path.released:
+        return fail(path, "double free", "this memory may have been freed already", span)
+    if start in path.own_objects or all(start != known for known, _ in path.objects):
+        return fail(path, "release", f"free of {start:#x}, which is not the start of memory that was allocated", span)
+    return replace(path, released=path.released | {start})
 
 
 def _access(context: Context, path: Path, memory: InitialMemory, instruction: Access) -> tuple[Path, InitialMemory]:
@@ -66,6 +85,9 @@ def _access(context: Context, path: Path, memory: InitialMemory, instruction: Ac
 
     address = now(instruction.address)
     if not _is_in_object(context, path, address, size):
+        if was_released(path, address):
+            message = f"access to memory at {address:#x} that may have been freed"
+            return fail(path, "use after free", message, span), memory
         message = f"access to {size} bytes at {address:#x}, which lie in no object"
         return fail(path, "memory", message, span), memory
     old = memory.read(address, size)
@@ -93,5 +115,11 @@ def _effect(instruction: Access, old: int, now: Callable[[Expr], int]) -> tuple[
 
 
 def _is_in_object(context: Context, path: Path, address: int, size: int) -> bool:
-    inside = any(start <= address and address + size <= start + length for start, length in path.objects)
+    present = (item for item in path.objects if item[0] not in path.released)
+    inside = any(start <= address and address + size <= start + length for start, length in present)
     return inside or context.layout.contains(address, size)
+
+
+def was_released(path: Path, address: int) -> bool:
+    """Whether the address lies in an object that was freed before there were other threads."""
+    return any(start in path.released and start <= address < start + size for start, size in path.objects)

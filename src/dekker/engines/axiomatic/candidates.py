@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
+from dekker.engines.axiomatic.overlaps import Location, Place, refuse_overlaps
 from dekker.engines.axiomatic.path import CHOICE, Path, PathEvent, Value
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
-from dekker.errors import UnsupportedError
 from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
 from dekker.ir.memory import InitialMemory
 
-Place = tuple[int, int]
-"""A thread and the index of an event in its path."""
+UNKNOWN = 0
+"""In the place of values that are still open; models do not look at values."""
 
 INITIAL: Place = (INITIAL_THREAD, 0)
-
-Location = tuple[int, int]
-"""Address and size."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +29,7 @@ class Structure:
     known: dict[Symbol, Term]
     paths: tuple[Path, ...]
     memory: InitialMemory
+    numbers: dict[Place, int]
 
     def path_event(self, event: Event) -> PathEvent:
         return self.paths[event.thread].events[event.index]
@@ -135,9 +132,10 @@ def build(
     paths: tuple[Path, ...], memory: InitialMemory, known: dict[Symbol, Term], sources: dict[Place, Place]
 ) -> Structure:
     places = [((thread, i), event) for thread, path in enumerate(paths) for i, event in enumerate(path.events)]
+    """Values may still be open, and reads without a source."""
     thread_events = {place: _concrete(place, event, known) for place, event in places}
     locations = sorted({(event.address, event.size) for event in thread_events.values() if event.accesses_memory})
-    _refuse_overlaps(locations, list(thread_events.values()))
+    refuse_overlaps(locations, dict(places), thread_events)
     initial = [Event("W", INITIAL_THREAD, i, a, s, memory.read(a, s)) for i, (a, s) in enumerate(locations)]
     events = (*initial, *thread_events.values())
     number = {place: len(initial) + i for i, place in enumerate(thread_events)}
@@ -151,27 +149,17 @@ def build(
     for place, event in thread_events.items():
         if event.kind == "W":
             writes[event.address, event.size].append(number[place])
-    return Structure(events, static_relations(paths, number, len(events)), rf, writes, known, paths, memory)
+    return Structure(events, static_relations(paths, number, len(events)), rf, writes, known, paths, memory, number)
 
 
 def _concrete(place: Place, event: PathEvent, known: dict[Symbol, Term]) -> Event:
     address, value = resolve(event.address.term, known), resolve(event.value.term, known)
-    assert isinstance(address, int) and isinstance(value, int), "only settled candidates are built"
+    assert isinstance(address, int), "locations are known"
+    value = value if isinstance(value, int) else UNKNOWN
     thread, index = place
     return Event(
         event.kind, thread, index, address, event.size, value, event.order, event.tags, event.fence, event.span
     )
-
-
-def _refuse_overlaps(locations: list[Location], events: list[Event]) -> None:
-    for (address, size), (next_address, next_size) in pairwise(locations):
-        if next_address < address + size:
-            guilty = next(event for event in events if (event.address, event.size) == (next_address, next_size))
-            raise UnsupportedError(
-                f"accesses of different sizes overlap ({size} bytes and {next_size} bytes)",
-                guilty.span,
-                "axiomatic models here relate accesses of equal size and address only",
-            )
 
 
 def static_relations(paths: Sequence[Path], number: dict[Place, int], size: int) -> dict[str, Relation]:

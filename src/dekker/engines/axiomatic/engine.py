@@ -9,6 +9,7 @@ from itertools import product
 
 from dekker.cat.algebra import union
 from dekker.cat.interpreter import Slots, SlotValue, empty_slots, fill_inputs
+from dekker.engines.axiomatic.alone import was_released
 from dekker.engines.axiomatic.candidates import Search, Structure, build, order_with_prefix
 from dekker.engines.axiomatic.evaluator import (
     COHERENCE,
@@ -20,13 +21,16 @@ from dekker.engines.axiomatic.evaluator import (
     run_plan,
 )
 from dekker.engines.axiomatic.growth import Fields, Growth, NewFields, is_dynamic
+from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
 from dekker.engines.axiomatic.path import Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
 from dekker.engines.axiomatic.states import final_state
-from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
+from dekker.errors import UnsupportedError
 from dekker.execution import (
+    DATA_RACE,
     DYNAMIC_NAMES,
     Event,
     Execution,
@@ -40,11 +44,14 @@ from dekker.execution import (
     pairs,
 )
 from dekker.ir.conditions import formula_holds
+from dekker.ir.flow import reads_between
+from dekker.ir.instructions import Await
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
+from dekker.ir.program import Program
 from dekker.models import is_built_in
 from dekker.resources import resident_mb
-from dekker.result import Examples, Result, State, Violation
+from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
 from dekker.task import Task
 
 NAME = "axiomatic"
@@ -87,8 +94,12 @@ class Accepted:
 
 def accepted_executions(task: Task) -> Iterator[Accepted]:
     """The complete executions themselves, for those who want to look at them."""
-    for accepted in _Oracle(task).accepted():
-        if all(path.status in ("complete", "unborn") for path in accepted.structure.paths):
+    oracle = _Oracle(task)
+    if is_dynamic(task.program):
+        oracle.explore()
+    for accepted in oracle.accepted():
+        statuses = {path.status for path in accepted.structure.paths}
+        if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut"}):
             yield accepted
 
 
@@ -101,7 +112,10 @@ class _Oracle:
         self.layout = layout(task.program)
         self.model = StagedModel(task.model.program)
         self.fields: Fields = {}
+        watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
+        self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
         self.n_checks = 0
+        self.static_part: tuple[object, Slots, bool] | None = None
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
 
     def explore(self) -> None:
@@ -111,6 +125,7 @@ class _Oracle:
             try:
                 for accepted in self.accepted():
                     self._record(accepted)
+                    self._stop_at_violation()
             except NewFields:
                 continue
             return
@@ -140,7 +155,9 @@ class _Oracle:
     def _grown_structures(self) -> Iterator[Structure]:
         limits, model = self.task.limits, self.task.model
         coherent = is_built_in(model)
-        growth = Growth(self.program, self.layout, limits, self.fields, coherent, self._check_limits)
+        growth = Growth(
+            self.program, self.layout, limits, self.fields, coherent, self._may_be_accepted, self._check_limits
+        )
         yield from growth.structures()
         self.result.self_justifying += growth.unresolved
 
@@ -157,16 +174,35 @@ class _Oracle:
             if self._holds(self.model.plans[COHERENCE], structure, slots, co):
                 yield Accepted(structure, co, raised_flags(program, self.model.flag_plan, size, slots))
 
-    def _slots_with_reads_from(self, structure: Structure) -> Slots | None:
-        """Everything that does not depend on coherence; None if that alone is forbidden."""
-        program, size = self.model.program, len(structure.events)
+    def _static_slots(self, structure: Structure) -> Slots:
+        """What depends on nothing but the events."""
+        program = self.model.program
         slots = empty_slots(program)
         execution = Execution(structure.events, as_seen_by(structure.static_relations, self.task.model.uses))
         static = {item.name for item in program.inputs} - DYNAMIC_NAMES
         fill_inputs(program, slots, {name: base_value(name, execution) for name in static})
+        return slots
+
+    def _slots_with_reads_from(self, structure: Structure) -> Slots | None:
+        """Everything that does not depend on coherence; None if that alone is forbidden."""
+        program, size = self.model.program, len(structure.events)
+        slots = self._static_slots(structure)
         fill_inputs(program, slots, {"rf": structure.rf})
         possible = all(run_plan(program, self.model.plans[stage], size, slots) for stage in (EVENTS, READS_FROM))
         return slots if possible else None
+
+    def _may_be_accepted(self, partial: Structure) -> bool:
+        """Where some reads have no source yet, and of coherence only the first writes are known."""
+        program, size = self.model.program, len(partial.events)
+        if self.static_part is None or self.static_part[0] is not partial.static_relations:
+            slots = self._static_slots(partial)
+            allowed = run_plan(program, self.model.early_plans[EVENTS], size, slots)
+            self.static_part = partial.static_relations, slots, allowed
+        _, known, allowed = self.static_part
+        slots = list(known)
+        co = _merge([order_with_prefix(writes[:1], writes[1:], size) for writes in partial.writes.values()], size)
+        fill_inputs(program, slots, {"rf": partial.rf, "co": co, "fr": from_read(partial.rf, co), "FW": 0})
+        return allowed and all(run_plan(program, plan, size, slots) for plan in self.model.early_plans[READS_FROM:])
 
     def _orders_by_location(self, structure: Structure, slots: Slots) -> list[list[Relation]]:
         """Per location, the orders of its writes that the model does not rule out by themselves."""
@@ -202,8 +238,20 @@ class _Oracle:
         fill_inputs(self.model.program, slots, values)
         return run_plan(self.model.program, plan, len(structure.events), slots)
 
+    def _refuse_racing_pieces(self, accepted: Accepted) -> None:
+        structure, relations = accepted.structure, accepted.execution().relations
+        sources = [None if event.initial else structure.path_event(event) for event in structure.events]
+        pieces = {
+            number
+            for number, source in enumerate(sources)
+            if source is not None and source.kind != "F" and (source.function, source.instruction) in self.pieces
+        }
+        refuse_racing_pieces(sources, structure.events, relations, pieces)
+
     def _record(self, accepted: Accepted) -> None:
         result = self.result
+        if self.pieces:
+            self._refuse_racing_pieces(accepted)
         goes_wrong = self._record_violations(accepted)
         statuses = {path.status for path in accepted.structure.paths}
         if goes_wrong:
@@ -211,14 +259,17 @@ class _Oracle:
         if "cut" in statuses:
             result.cut += 1
             return
-        if "blocked" in statuses:
+        ended = "ended" in statuses
+        if "blocked" in statuses and not ended:
             result.blocked += 1
             return
-        if statuses & {"waiting", "joining"}:
+        if statuses & {"waiting", "joining"} and not ended:
             result.blocked += 1
-            result.deadlocks += waits_for_ever(accepted)
+            self._count_deadlock(accepted)
             self._count_flags(accepted)
             return
+        if statuses & {"blocked", "waiting", "joining"}:
+            result.statistics[ENDED_WAITING] = result.statistics.get(ENDED_WAITING, 0) + 1
         if result.complete_executions == self.task.limits.max_traces:
             raise LimitReached("traces")
         self._count(accepted)
@@ -237,17 +288,30 @@ class _Oracle:
         result.states[state] = result.states.get(state, 0) + 1
         self._count_flags(accepted)
         if self.task.examples:
-            _keep_examples(result.examples, state, accepted)
+            _keep_example(result.examples, state, accepted)
         condition = self.property.condition
         if condition is None or formula_holds(condition.formula, values, self.layout):
             result.satisfying += 1
         else:
             result.violating += 1
 
+    def _count_deadlock(self, accepted: Accepted) -> None:
+        if waits_for_ever(accepted, self.program):
+            self.result.deadlocks += 1
+            if self.task.examples and self.result.examples.deadlock is None:
+                self.result.examples.deadlock = accepted.trace()
+
     def _count_flags(self, accepted: Accepted) -> None:
         """Undefined behaviour is undefined whether or not a thread waits afterwards."""
         for flag in accepted.flags:
             self.result.flags[flag] = self.result.flags.get(flag, 0) + 1
+            if self.task.examples and flag not in self.result.examples.flags:
+                self.result.examples.flags[flag] = accepted.trace()
+
+    def _stop_at_violation(self) -> None:
+        result = self.result
+        if self.task.limits.stop_at_first and (result.violations or result.deadlocks or result.flags):
+            raise LimitReached("violation")
 
     def _record_violations(self, accepted: Accepted) -> bool:
         """Whether the execution does not count, because it comes to a violation that ends it."""
@@ -262,19 +326,24 @@ class _Oracle:
             if event.thread not in misled or event.index < misled[event.thread].index:
                 found.append(violation)
         for violation in found:
+            if violation.kind == UNSUPPORTED:
+                raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
         return bool(failed or misled or misused)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:
             if event.accesses_memory and not event.initial and not self._is_in_object(structure, event):
+                if any(was_released(path, event.address) for path in structure.paths):
+                    yield event, use_after_free(event)
+                    continue
                 message = f"access to {event.size} bytes at {event.address:#x}, which lie in no object"
                 yield event, Violation("memory", message, event.span)
 
     def _is_in_object(self, structure: Structure, event: Event) -> bool:
         if event.address >= SYNCHRONISATION_START or structure.path_event(event).release:
             return True
-        objects = (item for path in structure.paths for item in path.objects)
+        objects = (item for path in structure.paths for item in path.objects if item[0] not in path.released)
         inside = any(start <= event.address and event.address + event.size <= start + size for start, size in objects)
         return inside or self.layout.contains(event.address, event.size)
 
@@ -292,15 +361,12 @@ class _Oracle:
             raise LimitReached("memory")
 
 
-def _keep_examples(examples: Examples, state: State, accepted: Accepted) -> None:
+def _keep_example(examples: Examples, state: State, accepted: Accepted) -> None:
     if state not in examples.states:
         examples.states[state] = accepted.trace()
-    for flag in accepted.flags:
-        if flag not in examples.flags:
-            examples.flags[flag] = accepted.trace()
 
 
-def waits_for_ever(accepted: Accepted) -> bool:
+def waits_for_ever(accepted: Accepted, program: Program) -> bool:
     """Whether every read of the last round of every waiting thread takes the last value of its location: another round
     would read the same."""
     structure = accepted.structure
@@ -309,10 +375,18 @@ def waits_for_ever(accepted: Accepted) -> bool:
     start = len(structure.events) - sum(len(path.events) for path in structure.paths)
     for path in structure.paths:
         last_round = range(start + path.last_round, start + len(path.events))
-        if path.status == "waiting" and not outdated.isdisjoint(last_round):
+        if path.status == "waiting" and (not waits_for_memory(path, program) or not outdated.isdisjoint(last_round)):
             return False
         start += len(path.events)
     return True
+
+
+def waits_for_memory(path: Path, program: Program) -> bool:
+    """A loop that reads nothing does not wait for anything."""
+    frame = path.frames[-1]
+    waiting = frame.function.body[frame.pc - 1]
+    assert isinstance(waiting, Await)
+    return reads_between(program, frame.function, frame.function.labels[waiting.target], frame.pc)
 
 
 def _merge(parts: Sequence[Relation], size: int) -> Relation:

@@ -49,9 +49,9 @@ class StagedModel:
     @cached_property
     def partial_plan(self) -> Plan:
         """The checks that fail for good once they fail on a part of coherence."""
-        growing = self._slots_growing_with_coherence
+        growing = self._slots_growing_from(COHERENCE)
         checks = [entry.check for entry in self.plans[COHERENCE].entries]
-        return self._plan([check for check in checks if not check.negated and growing[check.slot]], COHERENCE)
+        return self._plan([check for check in checks if _fails_for_good(check, growing)], COHERENCE)
 
     @cached_property
     def cheap_partial_plan(self) -> Plan:
@@ -75,12 +75,21 @@ class StagedModel:
         return Plan(tuple(entries), rest)
 
     @cached_property
-    def _slots_growing_with_coherence(self) -> list[bool]:
-        growing = [stage < COHERENCE for stage in self.stage_of_slot]
+    def early_plans(self) -> list[Plan]:
+        """Per stage, the checks that fail for good once they fail on a part of reads-from and coherence."""
+        growing = self._slots_growing_from(READS_FROM)
+        return [
+            self._plan([entry.check for entry in plan.entries if _fails_for_good(entry.check, growing)], stage)
+            for stage, plan in enumerate(self.plans)
+        ]
+
+    def _slots_growing_from(self, stage: int) -> list[bool]:
+        """Which values only grow with the inputs of this stage and of those after it."""
+        growing = [own < stage for own in self.stage_of_slot]
         for item in self.program.inputs:
             growing[item.slot] = item.name != "FW"
         for step in self.program.steps:
-            _assign_growth(step, growing, self.stage_of_slot)
+            _assign_growth(step, growing, self.stage_of_slot, stage)
         return growing
 
 
@@ -98,6 +107,10 @@ class Plan:
 
     entries: tuple[PlanEntry, ...]
     rest: tuple[Step, ...]
+
+
+def _fails_for_good(check: Check, growing: Sequence[bool]) -> bool:
+    return not check.negated and growing[check.slot]
 
 
 def _slot_of(step: Step) -> int:
@@ -138,24 +151,24 @@ def _slots_written(step: Step) -> set[int]:
     return {*step.variables}.union(*(_slots_written(inner) for inner in step.body))
 
 
-def _assign_growth(step: Step, growing: list[bool], stages: list[int]) -> None:
+def _assign_growth(step: Step, growing: list[bool], stages: list[int], first: int) -> None:
     if isinstance(step, Op):
-        growing[step.dst] = stages[step.dst] < COHERENCE or _op_grows(step, growing, stages)
+        growing[step.dst] = stages[step.dst] < first or _op_grows(step, growing, stages, first)
         return
     for slot in step.variables:
         growing[slot] = True
     for inner in step.body:
-        _assign_growth(inner, growing, stages)
+        _assign_growth(inner, growing, stages, first)
     if not all(growing[slot] for slot in step.results):
         for slot in _slots_written(step):
-            growing[slot] = stages[slot] < COHERENCE
+            growing[slot] = stages[slot] < first
 
 
-def _op_grows(step: Op, growing: list[bool], stages: list[int]) -> bool:
+def _op_grows(step: Op, growing: list[bool], stages: list[int], first: int) -> bool:
     if step.code in ("compl", "set-compl"):
         return False
     if step.code in ("diff", "set-diff"):
-        return growing[step.args[0]] and stages[step.args[1]] < COHERENCE
+        return growing[step.args[0]] and stages[step.args[1]] < first
     return all(growing[slot] for slot in step.args)
 
 

@@ -13,19 +13,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.axiomatic.alone import run_alone
-from dekker.engines.axiomatic.candidates import INITIAL, Place, Structure, build, is_settled
+from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_settled
+from dekker.engines.axiomatic.overlaps import Place
 from dekker.engines.axiomatic.path import UNBORN, Context, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.steps import advance
-from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
-from dekker.engines.axiomatic.threads import is_ready, spawned_path
-from dekker.ir.instructions import Allocate, Call, Free, Join, Spawn
+from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
+from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
+from dekker.ir.instructions import Allocate, Call, Exit, Free, Instruction, Join, Measure, Spawn
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.task import Limits
 
-DYNAMIC = (Spawn, Join, Allocate, Free, Call)
+DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Call)
 
 Fields = dict[int, frozenset[tuple[int, int]]]
 
@@ -49,7 +50,8 @@ class _State:
 
 
 class Growth:
-    """`coherent`: the model lets no read see a write of its own thread that comes later, nor one that it overwrote.
+    """`is_possible` says of a candidate in which reads have no source yet whether the model may still accept it.
+    `coherent`: the model lets no read see a write of its own thread that comes later, nor one that it overwrote.
     `unresolved` counts, as far as they are met, choices of sources that justify nothing but themselves."""
 
     def __init__(
@@ -59,6 +61,7 @@ class Growth:
         limits: Limits,
         fields: Fields,
         coherent: bool,
+        is_possible: Callable[[Structure], bool],
         check_limits: Callable[[], None],
     ) -> None:
         self.program = program
@@ -67,6 +70,7 @@ class Growth:
         self.memory = InitialMemory(program, layout)
         self.fields = fields
         self.coherent = coherent
+        self.is_possible = is_possible
         self.check_limits = check_limits
         self.numbers: dict[tuple[int, int], int] = {}
         self.await_targets = await_targets(program)
@@ -76,7 +80,7 @@ class Growth:
     def structures(self) -> Iterator[Structure]:
         threads = range(len(self.program.threads))
         paths = [first_path(self.program, self.layout, thread) for thread in threads]
-        if len(paths) == 1 and any(isinstance(i, Call | Spawn) for f in self.program.functions for i in f.body):
+        if len(paths) == 1 and any(map(_is_of_c, (i for f in self.program.functions for i in f.body))):
             paths[0], self.memory = run_alone(self._context(_State(tuple(paths)), 0), paths[0], self.memory)
         yield from self._grow(_State(tuple(paths)))
 
@@ -129,30 +133,67 @@ class Growth:
         if not state.asked:
             yield from self._finish(state)
             return
-        complete = all(path.status != "running" for path in state.paths)
         choice = self._next_read(state)
         if choice is None:
-            if complete:
-                self.unresolved += 1
+            self.unresolved += all(path.status != "running" for path in state.paths)
             return
-        read, candidates = choice
+        read, candidates, is_last_chance = choice
+        if is_last_chance:
+            yield from self._complete(state, build(state.paths, self.memory, state.known, state.sources))
+            return
         rest = {place: seen for place, seen in state.asked.items() if place != read}
         for source, value in candidates:
             known = {**state.known, Symbol(*read): value}
             chosen = replace(state, known=known, sources={**state.sources, read: source}, asked=rest)
             yield from self._grow(chosen)
-        if not (complete and self._all_addresses_known(state)):
-            seen = state.asked[read] | {source for source, _ in candidates}
-            yield from self._give_source(replace(state, asked={**rest, read: seen}))
+        seen = state.asked[read] | {source for source, _ in candidates}
+        yield from self._give_source(replace(state, asked={**rest, read: seen}))
 
-    def _next_read(self, state: _State) -> tuple[Place, list[tuple[Place, Term]]] | None:
-        """A read that has not been asked about all writes that are there, and those writes."""
+    def _complete(self, state: _State, partial: Structure) -> Iterator[Structure]:
+        """All events are there, only sources are missing."""
+        self.check_limits()
+        if not self.is_possible(partial) or not self._is_consistent(state):
+            return
+        choice = self._next_read(state)
+        if choice is None:
+            if state.asked:
+                self.unresolved += 1
+            else:
+                yield from self._finish(state)
+            return
+        read, candidates, _ = choice
+        rest = {place: seen for place, seen in state.asked.items() if place != read}
+        event = partial.events[partial.numbers[read]]
+        for source, value in candidates:
+            known = {**state.known, Symbol(*read): value}
+            chosen = replace(state, known=known, sources={**state.sources, read: source}, asked=rest)
+            initial = partial.writes[event.address, event.size][0]
+            rf = list(partial.rf)
+            rf[initial if source == INITIAL else partial.numbers[source]] |= 1 << partial.numbers[read]
+            yield from self._complete(chosen, replace(partial, rf=rf))
+
+    def _next_read(self, state: _State) -> tuple[Place, list[tuple[Place, Term]], bool] | None:
+        """A read that has not been asked about all writes that are there, those writes, and whether they are all that
+        there will ever be. As long as threads go on or addresses are open, it is one that has a say in that."""
+        wanted = self._decisive_reads(state)
+        asked = {place: seen for place, seen in state.asked.items() if not wanted or Symbol(*place) in wanted}
         best: tuple[Place, list[tuple[Place, Term]]] | None = None
-        for read, seen in state.asked.items():
+        for read, seen in asked.items():
             candidates = [item for item in self._candidates(state, read) if item[0] not in seen]
             if candidates and (best is None or len(candidates) < len(best[1])):
                 best = read, candidates
-        return best
+        return None if best is None else (*best, not wanted)
+
+    def _decisive_reads(self, state: _State) -> set[Symbol]:
+        """Those that threads wait for, or that addresses depend on. None if all writes are there."""
+        terms = [
+            deciding_term(self._context(state, thread), path)
+            for thread, path in enumerate(state.paths)
+            if path.status == "running"
+        ]
+        events = [event for path in state.paths for event in path.events if event.kind != "F"]
+        terms += [resolve(event.address.term, state.known) for event in events]
+        return set[Symbol]().union(*map(symbols, terms))
 
     def _candidates(self, state: _State, read: Place) -> Iterator[tuple[Place, Term]]:
         event = _event(state, read)
@@ -187,14 +228,6 @@ class Growth:
             for event in state.paths[thread].events[first:index]
         )
 
-    def _all_addresses_known(self, state: _State) -> bool:
-        return all(
-            isinstance(resolve(event.address.term, state.known), int)
-            for path in state.paths
-            for event in path.events
-            if event.kind == "W"
-        )
-
     def _is_consistent(self, state: _State) -> bool:
         for path in state.paths:
             for term, expected in path.constraints:
@@ -212,7 +245,7 @@ class Growth:
     def _finish(self, state: _State) -> Iterator[Structure]:
         """Threads that still run wait for one another to end."""
         paths = tuple(
-            replace(path, status="joining") if path.status == "running" and _stands_at_join(path) else path
+            replace(path, status="joining") if path.status == "running" and stands_at_join(path) else path
             for path in state.paths
         )
         if any(path.status == "running" for path in paths) or not is_settled(paths, state.known):
@@ -234,10 +267,10 @@ class Growth:
                     raise NewFields
 
 
+def _is_of_c(step: Instruction) -> bool:
+    """Programs with calls, or that can end as a whole, begin without events."""
+    return isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything)
+
+
 def _event(state: _State, place: Place) -> PathEvent:
     return state.paths[place[0]].events[place[1]]
-
-
-def _stands_at_join(path: Path) -> bool:
-    frame = path.frames[-1]
-    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], Join)

@@ -52,6 +52,7 @@ class PathEvent:
     picked_control: frozenset[int] = NOTHING
     span: Span | None = field(default=None, compare=False, repr=False)
     instruction: int = -1
+    function: str = ""
     release: bool = False
     waits: bool = False
 
@@ -101,7 +102,9 @@ class Path:
 
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
-    starts and sizes of what the thread has allocated."""
+    starts and sizes of what the thread has allocated; `own_objects` are no memory of the heap, `released` ones were
+    freed before there were other threads. The first `alone` accesses and fences are no events. The status `ended`
+    means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -121,7 +124,10 @@ class Path:
     failure_span: Span | None = None
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
+    own_objects: frozenset[int] = NOTHING
+    released: frozenset[int] = NOTHING
     allocated: int = 0
+    alone: int = 0
 
     @property
     def registers(self) -> dict[str, Value]:
@@ -145,7 +151,11 @@ class World:
         return self.paths[thread] if 0 <= thread < len(self.paths) else UNBORN
 
     def is_object(self, start: int) -> bool:
-        return any(start == known for path in self.paths for known, _ in path.objects)
+        """Whether it can be freed."""
+        return any(start == known and start not in path.own_objects for path in self.paths for known, _ in path.objects)
+
+    def is_released(self, start: int) -> bool:
+        return any(start in path.released for path in self.paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +218,14 @@ def set_register(path: Path, register: str, value: Value) -> Path:
 
 
 def emit(path: Path, event: PathEvent) -> Path:
-    instruction = path.frames[-1].pc - 1
-    event = replace(event, control=path.control, picked_control=path.picked_control, instruction=instruction)
+    frame = path.frames[-1]
+    event = replace(
+        event,
+        control=path.control,
+        picked_control=path.picked_control,
+        instruction=frame.pc - 1,
+        function=frame.function.name,
+    )
     return replace(path, events=(*path.events, event))
 
 

@@ -46,6 +46,7 @@ from dekker.ir.instructions import (
     Load,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Store,
@@ -56,6 +57,7 @@ from dekker.source import Span
 
 DEEPEST_CALL = 1000
 SYNCHRONISATION_FENCE = "mfence"
+UNSUPPORTED = "unsupported"
 SYNCHRONISATION_START = 1 << 48
 
 
@@ -258,10 +260,16 @@ def _(instruction: Await, context: Context, path: Path, span: Span | None) -> It
 @step.register
 def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     condition = evaluate(instruction.condition, path, context)
-    path = depend(path, condition)
+    if not instruction.loose:
+        path = depend(path, condition)
     yield from assume(path, condition.term, True)
     for failed in assume(path, condition.term, False):
         yield fail(failed, "assertion", instruction.message, span)
+
+
+@step.register
+def _(instruction: Refuse, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    yield fail(path, UNSUPPORTED, instruction.message, span)
 
 
 @step.register
@@ -309,8 +317,9 @@ def _(instruction: Return, context: Context, path: Path, span: Span | None) -> I
 
 @step.register
 def _(instruction: Exit, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
-    """An exit of the whole program ends its thread, too; the others run on."""
-    yield end_thread(context, path, UNSET)
+    """After an exit of the whole program the others run on, as they could have done before; but nobody sees its thread
+    end."""
+    yield replace(path, status="ended") if instruction.everything else end_thread(context, path, UNSET)
 
 
 def _return(context: Context, path: Path, value: Value) -> Path:

@@ -78,6 +78,20 @@ def initially(address: Term, size: int, memory: InitialMemory) -> Term:
     return memory.read(address, size) if isinstance(address, int) else Initially(address, size, memory)
 
 
+def symbols(term: Term) -> frozenset[Symbol]:
+    """The reads that the term is about."""
+    match term:
+        case Symbol():
+            return frozenset((term,))
+        case Apply(_, _, operands):
+            return frozenset[Symbol]().union(*map(symbols, operands))
+        case Either(condition, then, other):
+            return symbols(condition) | symbols(then) | symbols(other)
+        case Initially(address):
+            return symbols(address)
+    return frozenset()
+
+
 def resolve(term: Term, known: Mapping[Symbol, Term]) -> Term:
     """The term with known symbols replaced; an integer as soon as everything it needs is known.
 

@@ -28,7 +28,7 @@ from dekker.engines.axiomatic.path import (
     set_register,
 )
 from dekker.engines.axiomatic.steps import end_address, function_at, start_address, step, synchronise
-from dekker.engines.axiomatic.terms import Symbol
+from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Expr
 from dekker.ir.instructions import (
@@ -41,6 +41,7 @@ from dekker.ir.instructions import (
     Free,
     Instruction,
     Join,
+    Measure,
     Order,
     Spawn,
 )
@@ -70,17 +71,24 @@ def spawned_path(context: Context, spawned: Spawned) -> Path:
 
 def is_ready(context: Context, path: Path) -> bool:
     """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined."""
-    frame = path.frames[-1]
-    if frame.pc >= len(frame.function.body):
-        return True
-    instruction = frame.function.body[frame.pc]
-    deciding = _deciding_expression(instruction)
-    if deciding is None:
-        return True
-    term = evaluate(deciding, path, context).term
+    term = deciding_term(context, path)
     if not isinstance(term, int):
         return False
-    return not isinstance(instruction, Join) or _world(context).path(term - 1).status != "running"
+    return not stands_at_join(path) or _world(context).path(term - 1).status != "running"
+
+
+def deciding_term(context: Context, path: Path) -> Term:
+    """The value that the next instruction needs to know; 0 if there is none."""
+    frame = path.frames[-1]
+    if frame.pc >= len(frame.function.body):
+        return 0
+    deciding = _deciding_expression(frame.function.body[frame.pc])
+    return 0 if deciding is None else evaluate(deciding, path, context).term
+
+
+def stands_at_join(path: Path) -> bool:
+    frame = path.frames[-1]
+    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], Join)
 
 
 def _deciding_expression(instruction: Instruction) -> Expr | None:
@@ -93,7 +101,7 @@ def _deciding_expression(instruction: Instruction) -> Expr | None:
             return thread
         case Allocate(_, size):
             return size
-        case Free(address):
+        case Free(address) | Measure(_, address):
             return address
     return None
 
@@ -161,8 +169,28 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
         return
     start = HEAP_START + context.thread * HEAP_PER_THREAD + path.allocated + GAP
     allocated = path.allocated + (size // GAP + 2) * GAP
-    path = replace(path, allocated=allocated, objects=(*path.objects, (start, size)))
+    own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
+    objects = (*path.objects, (start, size))
+    path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
     yield set_register(path, instruction.dst, Value(start))
+
+
+def _refused_release(world: World, path: Path, start: int, span: Span | None) -> Path | None:
+    world = replace(world, paths=(*world.paths, path))
+    if not world.is_object(start):
+        return fail(path, "release", f"free of {start:#x}, which is not the start of memory that was allocated", span)
+    if world.is_released(start):
+        return fail(path, "double free", "this memory may have been freed already", span)
+    return None
+
+
+@step.register
+def _(instruction: Measure, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "the size of an object", span)
+    start, path = _known(context, instruction.address, path, span)
+    refused = _refused_release(world, path, start, span)
+    sizes = {known: size for other in (*world.paths, path) for known, size in other.objects}
+    yield refused or set_register(path, instruction.dst, Value(sizes.get(start, 0)))
 
 
 @step.register
@@ -172,8 +200,9 @@ def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Ite
     if start == 0:
         yield path
         return
-    if not world.is_object(start):
-        yield fail(path, "release", f"free of {start:#x}, which was not allocated", span)
+    refused = _refused_release(world, path, start, span)
+    if refused is not None:
+        yield refused
         return
     places = [(header_of(start), HEADER_SIZE)]
     places += [(start + offset, size) for offset, size in sorted(world.fields.get(start, frozenset()))]

@@ -24,7 +24,10 @@ def trace(structure: Structure, co: Relation) -> Trace:
 
 
 def _steps(structure: Structure) -> Iterator[tuple[int, TraceEvent]]:
-    """What happens, with the numbers of events; choices have none (-1)."""
+    """What happens, with the numbers of events; choices, and what is left out at the beginning, have none (-1)."""
+    alone = structure.paths[0].alone if structure.paths else 0
+    if alone:
+        yield -1, TraceEvent(0, 0, "P", value=alone)
     number = sum(event.initial for event in structure.events)
     for thread, path in enumerate(structure.paths):
         choices = list(path.choices)
@@ -34,7 +37,7 @@ def _steps(structure: Structure) -> Iterator[tuple[int, TraceEvent]]:
                 yield -1, TraceEvent(thread, chosen.instruction, "C", value=chosen.value)
             if index < len(path.events):
                 event = structure.events[number]
-                yield number, _access(event, path.events[index].instruction)
+                yield number, _access(event, max(0, path.events[index].instruction))
                 number += 1
 
 

@@ -40,7 +40,9 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -75,6 +77,8 @@ OPERATIONS = {
     Join: 17,
     Allocate: 18,
     Free: 19,
+    Measure: 20,
+    Refuse: 21,
 }
 NO_EFFECT = {"operation": OPERATIONS[Assert]}
 """With a condition that holds."""
@@ -89,7 +93,7 @@ FIELDS = (
     "failed_class low high first_argument n_arguments"
 ).split()
 DEFAULTS = dict.fromkeys(FIELDS, 0) | dict.fromkeys(("destination", "success", "address", "value", "expected"), NONE)
-SIGNED, EXCLUSIVE, WEAK = 1, 2, 4
+SIGNED, EXCLUSIVE, WEAK, OWN, PROGRAM, LOOSE, PIECE = 1, 2, 4, 8, 16, 32, 64
 
 EventClass = tuple[list[int], int, int]
 
@@ -101,6 +105,7 @@ class Encoder:
     layout: Layout
     model: RelationalProgram
     order: CommitOrder
+    pieces: frozenset[tuple[str, int]] = frozenset()
     expressions: list[list[int]] = field(default_factory=list)
     classes: list[EventClass] = field(default_factory=list)
     _known_expressions: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -137,7 +142,10 @@ class Encoder:
     def _code(self, function: Function) -> list[int]:
         code: list[int] = []
         for index, instruction in enumerate(function.body):
-            code += self._instruction(instruction, function, function.span(index))
+            fields = self._instruction(instruction, function, function.span(index))
+            if (function.name, index) in self.pieces:
+                fields[FIELDS.index("flags")] |= PIECE
+            code += fields
         return code
 
     def register(self, name: str) -> int:
@@ -219,22 +227,29 @@ class Encoder:
                 found = {"target": function.labels[target]}
             case Branch(condition, target) | Await(condition, target):
                 found = {"value": self.expression(condition), "target": function.labels[target]}
-            case Assume(condition) | Assert(condition, _):
+            case Assume(condition):
                 found = {"value": self.expression(condition)}
+            case Assert(condition, _, loose):
+                found = {"value": self.expression(condition), "flags": LOOSE * loose}
+            case Refuse():
+                found = {}
             case Print():
                 return NO_EFFECT | {"value": self.expression(ONE)}
             case Choose(dst, low, high):
                 found = {"destination": self.register(dst), "low": low, "high": high}
-            case Exit():
-                found = {}
+            case Exit(everything):
+                found = {"flags": PROGRAM * everything}
             case Return(value):
                 found = {} if value is None else {"value": self.expression(value)}
             case Call(dst, callee, arguments) | Spawn(dst, callee, arguments):
                 found = self._call(dst, callee, arguments)
             case Join(dst, thread):
                 found = self._destination(dst) | {"value": self.expression(thread)}
-            case Allocate(dst, size):
-                found = {"destination": self.register(dst), "value": self.expression(size)}
+            case Allocate(dst, size, _, _, stack, permanent):
+                flags = OWN * (stack or permanent)
+                found = {"destination": self.register(dst), "value": self.expression(size), "flags": flags}
+            case Measure(dst, address):
+                found = {"destination": self.register(dst), "value": self.expression(address)}
             case Free(address):
                 found = {"value": self.expression(address)}
             case _:

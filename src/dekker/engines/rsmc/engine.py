@@ -8,13 +8,14 @@ from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
 from dekker.engines.rsmc.events import program_events, runtime_events
+from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
-from dekker.errors import UnsupportedError
-from dekker.execution import FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
+from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
+from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.expressions import Address
-from dekker.ir.instructions import Call, Free, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -27,6 +28,9 @@ from dekker.task import Task
 NAME = "rsmc"
 TRUE = Truth(True)
 ALL_BITS = mask(64)
+FIRST_PAGE = 4096
+HEAP_GIGABYTES = 4
+TOO_DEEP = "calls are nested too deeply"
 STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
@@ -52,12 +56,18 @@ def run(task: Task) -> Result:
     if not is_built_in(task.model):
         _require_freedom_from_deadlocks(task, exploration)
     if exploration.mixed_sizes is not None:
-        raise UnsupportedError(
-            "accesses of different sizes overlap",
-            _span(task.program, exploration.mixed_sizes),
-            "axiomatic models here relate accesses of equal size and address only",
-        )
+        raise _mixed_sizes(task.program, *exploration.mixed_sizes)
     return _result(task, places, observed, exploration)
+
+
+def _mixed_sizes(
+    program: Program, place: Place, address: int, size: int, other: Place, other_address: int, other_size: int
+) -> MixedSizes:
+    def access(where: Place, at: int, length: int) -> AccessPlace:
+        return AccessPlace(_function(program, where[1]).name, where[2], at, length, _span(program, where))
+
+    racing = (address, size) == (other_address, other_size)
+    return MixedSizes(access(place, address, size), access(other, other_address, other_size), racing=racing)
 
 
 def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> None:
@@ -117,7 +127,7 @@ def _observed(program: Program) -> tuple[Observable, ...]:
 
 def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Observable, ...]) -> NativeProgram:
     program = task.program
-    encoder = Encoder(places, _explored_program(task.model.program, order), order)
+    encoder = Encoder(places, _explored_program(task.model.program, order), order, _watched_pieces(task))
     functions = _callable_functions(program)
     encoder.blocks = {function.name: len(program.threads) + i for i, function in enumerate(functions)}
     threads, registers = [], []
@@ -127,7 +137,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         registers.append(encoder.registers)
     blocks = [encoder.function(function) for function in functions]
     initial_class = encoder.initial_class()
-    synchronisation = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
+    classes = _synchronisation(encoder) if _needs_runtime(program) else (NONE, NONE, NONE, NONE)
     return NativeProgram(
         threads,
         encoder.expressions,
@@ -139,13 +149,21 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         blocks,
         encoder.arguments,
         [(places.starts[name], number) for name, number in encoder.blocks.items()],
-        synchronisation,
+        (*classes, int(joins_are_last(program, observed))),
+        program.property.leaks,
     )
 
 
+def _watched_pieces(task: Task) -> frozenset[tuple[str, int]]:
+    """A model that reports races by itself needs no other watch."""
+    return frozenset() if DATA_RACE in (check.name for check in task.model.program.checks) else task.pieces
+
+
 def _callable_functions(program: Program) -> list[Function]:
-    """All, if any is called; what runs threads alone is not repeated."""
-    calls = any(isinstance(i, Call | Spawn) for function in program.functions for i in function.body)
+    """All, if any is called, or if the program can end as a whole, as those of C do: its first steps are then taken
+    without events. What runs threads alone is not repeated."""
+    steps = [step for function in program.functions for step in function.body]
+    calls = any(isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything) for step in steps)
     return list(program.functions) if calls else []
 
 
@@ -196,6 +214,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
             result.satisfying += count
         else:
             result.violating += count
+    _require_support(task.program, exploration)
     for kind, place, address, example in exploration.violations:
         violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
@@ -229,20 +248,36 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case "assertion":
             message = getattr(instruction, "message", "assertion")
         case "memory":
-            message = f"access to {getattr(instruction, 'size', 0)} bytes at {address:#x}, which lie in no object"
+            message = _outside(getattr(instruction, "size", 0), address)
         case "use after free":
             message = f"access to memory at {address:#x} that may have been freed"
         case "double free":
             message = "this memory may have been freed already"
         case "call":
-            message = f"call of {address:#x}, which is no function" if address else "calls are nested too deeply"
+            message = TOO_DEEP if address == ALL_BITS else f"call of {address:#x}, which is no function"
         case "join":
             message = f"join of {address}, which is no thread"
         case "release":
-            message = f"free of {address:#x}, which was not allocated"
+            message = f"free of {address:#x}, which is not the start of memory that was allocated"
+        case "leak":
+            message = f"the {address} bytes that are allocated here are lost: at the end nothing points to them"
         case _:
-            message = f"allocation of {address} bytes"
+            message = f"allocation of {address} bytes: a thread has {HEAP_GIGABYTES} GB"
     return Violation(kind, message, _span(program, place))
+
+
+def _require_support(program: Program, exploration: Exploration) -> None:
+    """An execution came to what cannot be followed."""
+    for kind, place, _, _ in exploration.violations:
+        if kind == "unsupported":
+            message = getattr(_function(program, place[1]).body[place[2]], "message", "this is not supported")
+            raise UnsupportedError(message, _span(program, place))
+
+
+def _outside(size: int, address: int) -> str:
+    if address < FIRST_PAGE:
+        return f"access to {size} bytes at {address:#x}: a null pointer, or one that was never set"
+    return f"access to {size} bytes at {address:#x}, which lie in no object"
 
 
 def _function(program: Program, block: int) -> Function:

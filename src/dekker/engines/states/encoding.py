@@ -32,7 +32,9 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -46,14 +48,14 @@ from dekker.ir.property import Observable, RegisterValue
 NONE = -1
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),
-    *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print),
+    *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure),
 )
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
 UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
 BINARY_CODES = {name: code for code, name in enumerate(BINARY_OPERATORS)}
 UPDATE_CODES = {name: code for code, name in enumerate(RMW_OPERATORS)}
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
-SIGNED, EXCLUSIVE, WEAK, STACK, LOCAL = 1, 2, 4, 8, 16
+SIGNED, EXCLUSIVE, WEAK, STACK, LOCAL, PROGRAM = 1, 2, 4, 8, 16, 32
 
 FIELDS = (
     "operation destination success address value expected size update flags fence target low high first_argument "
@@ -262,7 +264,7 @@ _FIELDS: dict[type[Instruction], Callable[[_Encoder, Any], Fields]] = {
     Assume: lambda e, step: {"value": e.expression(step.condition)},
     Assert: lambda e, step: {"value": e.expression(step.condition), "flags": WEAK * is_limit(step)},
     Choose: lambda e, step: e.destination(step.dst) | {"low": _signed(step.low & ANYTHING), "high": _high(step)},
-    Exit: lambda e, step: {},
+    Exit: lambda e, step: {"flags": PROGRAM * step.everything},
     Return: lambda e, step: {} if step.value is None else {"value": e.expression(step.value)},
     Call: _call,
     Spawn: _call,
@@ -272,6 +274,8 @@ _FIELDS: dict[type[Instruction], Callable[[_Encoder, Any], Fields]] = {
     AtomicBegin: lambda e, step: {},
     AtomicEnd: lambda e, step: {},
     Print: lambda e, step: {},
+    Refuse: lambda e, step: {},
+    Measure: lambda e, step: e.destination(step.dst) | {"value": e.expression(step.address)},
 }
 
 

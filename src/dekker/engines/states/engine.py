@@ -37,13 +37,15 @@ def run(task: Task) -> Result:
             f"the states engine knows the models {', '.join(MODELS)} that come with Dekker, not '{name}'",
             hint="use --engine rsmc or --engine axiomatic",
         )
+    if task.program.property.leaks:
+        raise UnsupportedError("the states engine does not look for leaks", hint="use --engine rsmc")
     places = layout(task.program)
     observed = _observed(task.program)
     native = encode(task.program, places, observed, pso=name == "pso", static_local=task.search.static_local)
     covered: int | None = None
     for bound, limits in _attempts(task):
         found = search_states(native, name, bound, task.search, limits, task.examples, task.progress)
-        _refuse_overload(found)
+        _refuse(task.program, found)
         result = _result(task, places, observed, found)
         if found.stopped_by:
             break
@@ -56,7 +58,10 @@ def run(task: Task) -> Result:
     return _with_bound(result, covered, found)
 
 
-def _refuse_overload(found: StateSearch) -> None:
+def _refuse(program: Program, found: StateSearch) -> None:
+    if found.stopped_by == "refused":
+        step = function_of(program, found.refused_at[1]).body[found.refused_at[2]]
+        raise UnsupportedError(getattr(step, "message", ""), _span(program, found.refused_at))
     if found.stopped_by == "threads":
         raise UnsupportedError("the states engine handles at most 64 threads")
     if found.stopped_by == "stores":

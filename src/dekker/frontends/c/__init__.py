@@ -1,25 +1,26 @@
 """C and C++ programs, and LLVM IR text: a compiler's front end, a reader of its output, a translation.
 
 The first thread runs `main`. Assertions and memory accesses are the property; there is no condition on final states.
-A thread whose function returns ends, `main` too: other threads run on, as after `pthread_exit`.
+The return from `main` ends the program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dekker.errors import InputError
-from dekker.frontends.c.driver import compile_file
+from dekker.frontends.c.driver import Compiled, compile_file
 from dekker.frontends.c.linking import link
 from dekker.frontends.c.llvm.metadata import read_source
 from dekker.frontends.c.llvm.module import Module
-from dekker.frontends.c.lowering.unit import ARCHITECTURE, lower_program
-from dekker.frontends.c.runtime import RUNTIME, Runtime
+from dekker.frontends.c.lowering.unit import ARCHITECTURE, SourceNeeded, lower_program
+from dekker.frontends.c.runtime import RUNTIME, Runtime, source_flags
 from dekker.frontends.c.runtime.sections import with_section_lock
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
+from dekker.source import Source
 
 __all__ = ["ARCHITECTURE", "Options", "parse_c"]
 
@@ -40,9 +41,18 @@ def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runti
     if not paths:
         raise InputError("no file is named")
     compiled = [compile_file(path, options.flags, options.compiler) for path in paths]
-    linkage = link([(Module(item.source), item.compiled) for item in compiled])
-    name = Path(paths[0]).stem
     source = compiled[0].source if not compiled[0].compiled else read_source(str(Path(paths[0]).absolute()))
-    program = with_section_lock(lower_program(name, linkage, runtime, options.nondet, source))
+    program = with_section_lock(_lower(compiled, Path(paths[0]).stem, source, options, runtime))
     validate(program)
     return program
+
+
+def _lower(compiled: list[Compiled], name: str, source: Source, options: Options, runtime: Runtime) -> Program:
+    """With the files of the C++ library that turn out to be needed."""
+    while True:
+        linkage = link([(Module(item.source), item.compiled) for item in compiled])
+        try:
+            return lower_program(name, linkage, runtime, options.nondet, source)
+        except SourceNeeded as needed:
+            more = compile_file(needed.path, (*options.flags, *source_flags()), options.compiler)
+            compiled.append(replace(more, source=Source(needed.path, more.source.text)))

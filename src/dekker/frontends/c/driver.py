@@ -11,14 +11,17 @@ removed.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,12 +32,16 @@ from dekker.source import Source
 
 _COMMON = (
     *("-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"),
-    *("-gline-tables-only", "-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
-    "-fno-sanitize=all",
+    *("-fno-discard-value-names", "-fno-stack-protector", "-ffp-contract=off"),
+    *("-fno-sanitize=all", "-fcommon"),
+    *(f"-Wno-error={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion")),
     "-Wno-unused-command-line-argument",
 )
+_LINES, _TYPES = "-gline-tables-only", "-g"
+"""Types tell the names of fields; those of the C++ library would be most of the output."""
 _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 """zig defines `NDEBUG` at level 1, which would remove the assertions."""
+ABANDONED_S = 600
 _PREPROCESSED = {".i": ("-x", "c"), ".ii": ("-x", "c++")}
 """Of itself, zig does not take the option `-mcpu` for these."""
 _OTHER = ("-target", "x86_64-linux-gnu")
@@ -63,28 +70,30 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
         source = Source(path, _read(path))
         require_no_threads(source)
         return Compiled(source, compiled=False)
-    _read(path)
-    with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
-        call = _Call((*_command(path, compiler),), tuple(flags), Path(folder), cache_folder if _is_cpp(path) else None)
-        text, messages = _emit(call, path)
-        if ASYNC_LABEL.search(text):
-            text, messages = _emit(call, _with_threads(call, path))
-            require_no_threads(Source(f"{path} (LLVM IR)", text))
-        return Compiled(Source(f"{path} (LLVM IR)", text), messages)
+    text = _read(path)
+    own = _types_of_gcc(text) if path.endswith(tuple(_PREPROCESSED)) else ()
+    flags = (*own, *flags)
+    command = [*_command(path, compiler), *flags]
+    with _folders(path, command) as (cache, folder):
+        call = _Call((*_command(path, compiler),), tuple(flags), folder, cache)
+        module, messages = _emit(call, path)
+        if ASYNC_LABEL.search(module):
+            module, messages = _emit(call, _with_threads(call, path))
+            require_no_threads(Source(f"{path} (LLVM IR)", module))
+        return Compiled(Source(f"{path} (LLVM IR)", module), messages)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """How the compiler is called for a file: `folder` is for what is written, `cache` names another that lasts."""
+    """How the compiler is called for a file: `folder` is for what is written, `cache` one that lasts."""
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
     folder: Path
-    cache: Callable[[], Path] | None
+    cache: Path
 
     def run(self, output: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        kept = self.folder if self.cache is None else self.cache()
-        return _run([*self.command, *self.flags, *arguments, "-o", str(output)], kept)
+        return _run([*self.command, *self.flags, *arguments, "-o", str(output)], self.cache)
 
     def preprocess(self, output: Path, path: str) -> subprocess.CompletedProcess[str]:
         """zig refuses what belongs to later steps."""
@@ -116,6 +125,52 @@ def _with_threads(call: _Call, path: str) -> str:
     return str(output)
 
 
+_GCC_TYPES = {
+    "_Float32": "float",
+    "_Float64": "double",
+    "_Float32x": "double",
+    "_Float64x": "long double",
+    "_Float128": "__float128",
+}
+"""Types that gcc knows by themselves, so that text which it has preprocessed declares them nowhere."""
+
+
+def _types_of_gcc(text: str) -> tuple[str, ...]:
+    missing = (name for name in _GCC_TYPES if name in text and not re.search(rf"typedef[\w\s]+\b{name}\s*;", text))
+    return tuple(f"-D{name}={_GCC_TYPES[name]}" for name in missing)
+
+
+@contextmanager
+def _folders(path: str, command: list[str]) -> Iterator[tuple[Path, Path]]:
+    """Where zig keeps results, and a folder for this one. Its name belongs to what zig knows a result by, so that it
+    has to be the same for the same call; while another process uses it, there is one that is never the same."""
+    with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
+        if not _is_cpp(path):
+            yield Path(temporary), Path(temporary)
+            return
+        cache = cache_folder()
+        call = "\0".join((os.getcwd(), path, *command))
+        folder = cache / f"call-{hashlib.sha256(call.encode()).hexdigest()[:24]}"
+        if not _claim(folder):
+            yield cache, Path(temporary)
+            return
+        try:
+            yield cache, folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claim(folder: Path) -> bool:
+    """Makes the folder, also in place of one that somebody left behind."""
+    try:
+        if folder.exists() and time.time() - folder.stat().st_mtime > ABANDONED_S:
+            shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    except OSError:
+        return False
+    return True
+
+
 def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
@@ -124,9 +179,10 @@ def _read(path: str) -> str:
 
 
 def _command(path: str, compiler: str | None) -> list[str]:
+    common = (*_COMMON, _LINES if _is_cpp(path) else _TYPES)
     if compiler is not None:
-        return [*compiler.split(), *_OTHER, *_COMMON]
-    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *_COMMON, *_PREPROCESSED.get(Path(path).suffix, ())]
+        return [*compiler.split(), *_OTHER, *common]
+    return [_zig(), "c++" if _is_cpp(path) else "cc", *_ZIG, *common, *_PREPROCESSED.get(Path(path).suffix, ())]
 
 
 def _is_cpp(path: str) -> bool:

@@ -1,8 +1,8 @@
 """What functions do that are called in a loop, as far as it matters for whether the loop only waits.
 
-A function *only reads* if it consists of loads, fences, assignments, jumps, branches, awaits, returns, strong
-compare-exchanges, and calls of functions that only read. Its registers begin anew in each call, so it carries nothing
-from one to the next. A load-linked would: it stays open when the function returns.
+A function *only reads* if it consists of loads, fences, assignments, jumps, branches, awaits, assertions, returns,
+strong compare-exchanges, and calls of functions that only read. Its registers begin anew in each call, so it carries
+nothing from one to the next. A load-linked would: it stays open when the function returns.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from dekker.ir.expressions import Address
 from dekker.ir.instructions import (
+    Assert,
     Assign,
     Await,
     Branch,
@@ -28,7 +29,7 @@ from dekker.ir.passes.following import Knowledge, after_conditional_write, follo
 from dekker.ir.passes.symbolic import Known
 from dekker.ir.program import Function, Program
 
-_READING = (Assign, Await, Branch, Fence, Jump, Return)
+_READING = (Assert, Assign, Await, Branch, Fence, Jump, Return)
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,11 @@ class Step(NamedTuple):
     following: int | None
 
 
-def follow(function: Function, start: int, known: Knowledge, inside: Callable[[int], bool]) -> list[Step] | None:
-    """All steps that control may take from `start` on while it is `inside`; None if they are too many."""
+def follow(
+    function: Function, start: int, known: Knowledge, inside: Callable[[int], bool], *, nothing_succeeds: bool = False
+) -> list[Step] | None:
+    """All steps that control may take from `start` on while it is `inside`; None if they are too many. With
+    `nothing_succeeds`, those that it may take as long as no conditional write on the way succeeds."""
     pending = [(start, known)] if inside(start) else []
     steps: list[Step] = []
     seen: set[tuple[int, frozenset[tuple[str, Known]]]] = set()
@@ -46,7 +49,7 @@ def follow(function: Function, start: int, known: Knowledge, inside: Callable[[i
         if len(seen) > MOST_STEPS:
             return None
         steps += [Step(index, known, following) for following in _following(function, index, known)]
-        after = _after(function.body[index], known)
+        after = _after(function.body[index], known, nothing_succeeds)
         pending += [(step, after) for step in _following(function, index, known) if step is not None and inside(step)]
     return steps
 
@@ -73,9 +76,11 @@ def _register(known: Knowledge, name: str) -> Known:
     return known[name] if name in known else Copy(name, 64)
 
 
-def _after(instruction: Instruction, known: Knowledge) -> Knowledge:
+def _after(instruction: Instruction, known: Knowledge, nothing_succeeds: bool) -> Knowledge:
     if isinstance(instruction, Assign):
         return {**known, instruction.dst: value(instruction.value, known)}
+    if nothing_succeeds and isinstance(instruction, CompareExchange | StoreConditional):
+        return after_conditional_write(instruction, known, succeeded=False)
     return {**known, **dict.fromkeys(item for item in defined(instruction) if isinstance(item, str))}
 
 

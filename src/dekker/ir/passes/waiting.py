@@ -6,14 +6,14 @@ are alike. Here a *back edge* is a jump or branch to itself or to something befo
 through the body that ends with the back edge taken. A back edge is converted if
 
 1. every way from the start of the function to it passes its head: no jump from outside leads into the body;
-2. its body consists of loads, fences, assignments, jumps, branches, awaits, compare-exchanges, store-conditionals and
-   calls of functions that only read (`callees` says which do);
+2. its rounds consist of loads, fences, assignments, jumps, branches, awaits, assertions, compare-exchanges,
+   store-conditionals and calls of functions that only read (`callees` says which do);
 3. no round contains a compare-exchange or store-conditional that succeeded: whoever follows the code from a success on,
    with the result that tells of it known, never takes the back edge; nor from a call on that returns what it returns
    after a success in the function. So `while (!cas(…))`, `cmp; b.ne loop` behind
    a compare-and-swap, `cbnz w3, loop` behind `stxr w3, …` and `bne- loop` behind `stwcx.` are recognised by what they
-   compute, whatever registers and flags they use;
-4. nothing is carried from round to round: what the body writes (registers, and which load-linked is open) is not read
+   compute, whatever registers and flags they use. What control reaches only behind a success is in no round;
+4. nothing is carried from round to round: what a round writes (registers, and which load-linked is open) is not read
    any more once control is at the head, neither in the next round nor behind the loop nor in a final state,
    unless it holds the same number each time control reaches the head (`while (!cas(&x, &e, 1)) e = 0;`). A call begins
    with new registers.
@@ -33,8 +33,8 @@ Why that is exact for final states
 
 What else changes
 - Counts: executions that differ in the number of rounds are one.
-- What happens in failed rounds only (an access outside of all objects, a data race) is seen in executions that end with
-  that round: they are blocked, and engines report what goes wrong there.
+- What happens in failed rounds only (an access outside of all objects, a failed assertion, a data race) is seen in
+  executions that end with that round: they are blocked, and engines report what goes wrong there.
 - A back edge becomes an await; but if each of its rounds contains a store-conditional it becomes an assumption, because
   such a thread does not wait: its store-conditional may succeed in the next round. If only some rounds contain one, the
   back edge is left alone. For the same reason a weak compare-exchange in the body of an await becomes a strong one
@@ -51,6 +51,7 @@ from dataclasses import dataclass, replace
 from dekker.ir.expressions import ZERO, Binary, Expr
 from dekker.ir.flow import Resource, defined, live_at_starts, predecessors, successors
 from dekker.ir.instructions import (
+    Assert,
     Assign,
     Assume,
     Await,
@@ -69,7 +70,7 @@ from dekker.ir.passes.symbolic import evaluate
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
 
-HARMLESS = (Assign, Load, Fence, Jump, Branch, Await, CompareExchange, StoreConditional)
+HARMLESS = (Assert, Assign, Load, Fence, Jump, Branch, Await, CompareExchange, StoreConditional)
 AGAIN, OUT, UNDECIDED = "again", "out", "undecided"
 
 _OPPOSITE = {"eq": "ne", "slt": "sge", "sgt": "sle", "ult": "uge", "ugt": "ule"}
@@ -189,9 +190,17 @@ def _leading_to(facts: _Facts, index: int, barriers: set[int]) -> set[int]:
 
 def _only_reads(loop: _Loop) -> bool:
     """Conditions 2 and 3."""
-    return all(_is_harmless(loop, index) for index in loop.body) and all(
+    return all(_is_harmless(loop, index) for index in _in_rounds(loop)) and all(
         _ends(loop, index + 1, known) <= {OUT} for index in loop.body for known in _successes(loop, index)
     )
+
+
+def _in_rounds(loop: _Loop) -> frozenset[int]:
+    """The instructions of the body that control may reach without a success, and perhaps some more."""
+    facts = loop.facts
+    known: Knowledge = dict(facts.constants[loop.head])
+    steps = follow(facts.function, loop.head, known, loop.body.__contains__, nothing_succeeds=True)
+    return loop.body if steps is None else frozenset(step.position for step in steps)
 
 
 def _is_harmless(loop: _Loop, index: int) -> bool:
@@ -207,7 +216,7 @@ def _successes(loop: _Loop, index: int) -> Iterator[Knowledge]:
 
 def _carried(loop: _Loop) -> frozenset[Resource]:
     """What violates condition 4."""
-    written = frozenset[Resource]().union(*(defined(loop.facts.function.body[index]) for index in loop.body))
+    written = frozenset[Resource]().union(*(defined(loop.facts.function.body[index]) for index in _in_rounds(loop)))
     return (written & loop.facts.live[loop.head]) - loop.facts.constants[loop.head].keys()
 
 

@@ -24,14 +24,18 @@ Grammar. `X*` is any number of X, `X,*` any number with commas between them, `X,
 words in small letters are written as they are.
 
     PROGRAM    = program NAME architecture NAME ITEM*
-    ITEM       = object NAME "[" NUMBER "]" [align NUMBER] ["=" "{" CELL,* "}"]          size and alignment in bytes
+    ITEM       = object NAME "[" NUMBER "]" [align NUMBER] [as SHAPE] ["=" "{" CELL,* "}"]
+                                                                                          size and alignment in bytes
                | function NAME "(" NAME,* ")" "{" LINE* "}"
                | thread NAME runs NAME [with REGISTER,+]
                | (exists | ~exists | forall) FORMULA
                | filter FORMULA
                | observe OBSERVABLE,+
                | ignore (assertions | memory-safety),+
+               | forbid leaks
     CELL       = "[" NUMBER "]" SIZE "=" CONSTANT                                         offset and size in bytes
+    SHAPE      = "{" (NUMBER SIZE NAME [SHAPE]),* "}"                                     fields by offset: names only
+               | "[" NUMBER "," NUMBER ["," SHAPE] "]"                                    elements and their size
     REGISTER   = NAME "=" CONSTANT
     CONSTANT   = NUMBER | ADDRESS
     ADDRESS    = "&" NAME [OFFSET]                                                        &x, &x+8, &x-8
@@ -52,13 +56,15 @@ words in small letters are written as they are.
                | [NAME "="] join EXPRESSION
                | assume EXPRESSION
                | await EXPRESSION "->" NAME                                               waits, going back to the label
-               | assert EXPRESSION "," STRING
+               | assert [loose] EXPRESSION "," STRING
+               | refuse STRING
                | print STRING "(" EXPRESSION,* ")"                                        directives as in C's printf
-               | NAME "=" choose NUMBER ".." NUMBER
-               | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack]
+               | NAME "=" choose NUMBER ".." NUMBER [partial]
+               | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
+               | NAME "=" measure EXPRESSION
                | free EXPRESSION
                | atomic-begin | atomic-end
-               | exit [everything]
+               | exit [everything [EXPRESSION]]
     PLACE      = "[" EXPRESSION "]"
     SIZE       = "." NUMBER                                                               bytes, as in load.4
     ORDER      = plain | relaxed | consume | acquire_pc | acquire | release | acq_rel | seq_cst

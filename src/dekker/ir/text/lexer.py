@@ -19,12 +19,12 @@ _SIZED = frozenset(("load", "store", "store-conditional", "rmw", "cmpxchg"))
 _KEYWORDS = frozenset(
     (
         *("program", "architecture", "object", "align", "function", "thread", "runs", "with"),
-        *("exists", "forall", "filter", "observe", "ignore", "assertions", "memory-safety"),
+        *("exists", "forall", "filter", "observe", "ignore", "assertions", "memory-safety", "forbid", "leaks"),
         *("as", "true", "false", "all", "any"),
         *("fence", "jump", "branch", "call", "return", "spawn", "join", "assume", "await", "assert", "print"),
-        "choose",
-        *("allocate", "free", "atomic-begin", "atomic-end", "exit"),
-        *("signed", "exclusive", "weak", "zeroed", "stack", "everything"),
+        *("choose", "refuse"),
+        *("allocate", "free", "measure", "atomic-begin", "atomic-end", "exit"),
+        *("signed", "exclusive", "weak", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
         *(order.value for order in Order),
         *_SIZED,
         *ALL_BINARY_OPERATORS,

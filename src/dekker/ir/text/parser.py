@@ -29,8 +29,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -54,6 +56,7 @@ from dekker.ir.property import (
     Term,
     Truth,
 )
+from dekker.ir.shapes import ArrayShape, FieldShape, Shape, StructShape
 from dekker.ir.text.lexer import MAX_NESTING, Tokens, show_text, tokenize, unquote
 from dekker.source import Source, Span
 
@@ -333,14 +336,24 @@ def _await(c: _Cursor) -> Instruction:
     return Await(condition, c.name("a label"))
 
 
+_MESSAGE = "a message between double quotes"
+
+
 def _return(c: _Cursor) -> Instruction:
     return Return() if c.kind in ("}", "end") or _line_ends(c) else Return(_expression(c))
 
 
+def _exit(c: _Cursor) -> Instruction:
+    if not c.accept("everything"):
+        return Exit()
+    return Exit(True) if c.kind in ("}", "end") or _line_ends(c) else Exit(True, _expression(c))
+
+
 def _assert(c: _Cursor) -> Instruction:
+    loose = c.accept("loose")
     condition = _expression(c)
     c.expect(",")
-    return Assert(condition, c.string("a message between double quotes"))
+    return Assert(condition, c.string(_MESSAGE), loose)
 
 
 def _print(c: _Cursor) -> Instruction:
@@ -350,14 +363,16 @@ def _print(c: _Cursor) -> Instruction:
 def _choose(c: _Cursor, dst: str) -> Instruction:
     low = c.number("the lowest number to choose")
     c.expect("..")
-    return Choose(dst, low, c.number("the highest number to choose"))
+    high = c.number("the highest number to choose")
+    return Choose(dst, low, high, c.accept("partial"))
 
 
 def _allocate(c: _Cursor, dst: str) -> Instruction:
     size = _expression(c)
     align = c.number("an alignment in bytes") if c.accept("align") else 16
     zeroed = c.accept("zeroed")
-    return Allocate(dst, size, align, zeroed, c.accept("stack"))
+    stack = c.accept("stack")
+    return Allocate(dst, size, align, zeroed, stack, c.accept("permanent"))
 
 
 _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
@@ -369,11 +384,12 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "assume": lambda c: Assume(_expression(c)),
     "await": _await,
     "assert": _assert,
+    "refuse": lambda c: Refuse(c.string(_MESSAGE)),
     "print": _print,
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),
-    "exit": lambda c: Exit(c.accept("everything")),
+    "exit": _exit,
 }
 
 _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
@@ -382,6 +398,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "cmpxchg": lambda c, dst: _compare_exchange(c, dst, None),
     "choose": _choose,
     "allocate": _allocate,
+    "measure": lambda c, dst: Measure(dst, _expression(c)),
 }
 
 _WITH_OR_WITHOUT: dict[str, Callable[[_Cursor, str | None], Instruction]] = {
@@ -466,10 +483,31 @@ def _object(c: _Cursor) -> Object:
     size = c.number("a size in bytes")
     c.expect("]")
     align = c.number("an alignment in bytes") if c.accept("align") else 8
+    shape = _shape(c, 0) if c.accept("as") else None
     if not c.accept("="):
-        return Object(name, size, (), align)
+        return Object(name, size, (), align, shape)
     c.expect("{")
-    return Object(name, size, c.list_of(lambda: _cell(c), "}"), align)
+    return Object(name, size, c.list_of(lambda: _cell(c), "}"), align, shape)
+
+
+def _shape(c: _Cursor, nesting: int) -> Shape:
+    _check_nesting(c, nesting)
+    if c.accept("{"):
+        return StructShape(c.list_of(lambda: _field(c, nesting + 1), "}"))
+    c.expect("[")
+    count = c.number("the number of elements")
+    c.expect(",")
+    size = c.number("the size of an element in bytes")
+    element = _shape(c, nesting + 1) if c.accept(",") else None
+    c.expect("]")
+    return ArrayShape(count, size, element)
+
+
+def _field(c: _Cursor, nesting: int) -> FieldShape:
+    offset = c.number("the offset of a field")
+    size = c.size("the size of the field, such as `.4`")
+    name = c.name("the name of a field")
+    return FieldShape(offset, size, name, _shape(c, nesting) if c.kind in ("{", "[") else None)
 
 
 def _cell(c: _Cursor) -> Cell:
@@ -536,7 +574,7 @@ def _register(c: _Cursor) -> tuple[str, Const | Address]:
 # --- properties
 
 
-_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore")
+_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore", "forbid")
 
 
 def _property_item(c: _Cursor, prop: Property) -> Property:
@@ -555,6 +593,10 @@ def _property_item(c: _Cursor, prop: Property) -> Property:
         for flag in c.open_list_of(lambda: _flag(c)):
             prop = replace(prop, assertions=False) if flag == "assertions" else replace(prop, memory_safety=False)
         return prop
+    if kind == "forbid":
+        c.at += 1
+        c.expect("leaks")
+        return replace(prop, leaks=True)
     raise c.expected("the next part of the program", f"known: {', '.join(_ITEMS)}")
 
 

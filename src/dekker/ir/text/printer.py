@@ -25,8 +25,10 @@ from dekker.ir.instructions import (
     Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
+    Refuse,
     Return,
     Rmw,
     Spawn,
@@ -48,6 +50,7 @@ from dekker.ir.property import (
     Term,
     Truth,
 )
+from dekker.ir.shapes import ArrayShape, FieldShape, Shape
 from dekker.ir.text.lexer import name_text, quote
 
 CELLS_PER_LINE = 4
@@ -154,9 +157,14 @@ def _compare_exchange(i: CompareExchange) -> str:
     return f"{head} {print_expression(i.expected)} -> {print_expression(i.desired)}{orders}"
 
 
+def _exit(i: Exit) -> str:
+    status = "" if i.status is None else f" {print_expression(i.status)}"
+    return f"exit everything{status}" if i.everything else "exit"
+
+
 def _allocate(i: Allocate) -> str:
     align = "" if i.align == 16 else f" align {i.align}"
-    flags = _flags(zeroed=i.zeroed, stack=i.stack)
+    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent)
     return f"{name_text(i.dst)} = allocate {print_expression(i.size)}{align}{flags}"
 
 
@@ -176,20 +184,23 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Join: lambda i: f"{_target(i.dst)}join {print_expression(i.thread)}",
     Assume: lambda i: f"assume {print_expression(i.condition)}",
     Await: lambda i: f"await {print_expression(i.condition)} -> {name_text(i.target)}",
-    Assert: lambda i: f"assert {print_expression(i.condition)}, {quote(i.message)}",
+    Assert: lambda i: f"assert{_flags(loose=i.loose)} {print_expression(i.condition)}, {quote(i.message)}",
+    Refuse: lambda i: f"refuse {quote(i.message)}",
     Print: lambda i: f"print {quote(i.text)}({_list(i.arguments)})",
-    Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}",
+    Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}{_flags(partial=i.partial)}",
     Allocate: _allocate,
     Free: lambda i: f"free {print_expression(i.address)}",
+    Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",
     AtomicBegin: lambda i: "atomic-begin",
     AtomicEnd: lambda i: "atomic-end",
-    Exit: lambda i: "exit everything" if i.everything else "exit",
+    Exit: _exit,
 }
 
 
 def _object(item: Object) -> str:
     align = "" if item.align == 8 else f" align {item.align}"
-    head = f"object {name_text(item.name)}[{item.size}]{align}"
+    shape = "" if item.shape is None else f" as {_shape(item.shape)}"
+    head = f"object {name_text(item.name)}[{item.size}]{align}{shape}"
     if not item.cells:
         return head
     cells = list(map(_cell, item.cells))
@@ -197,6 +208,18 @@ def _object(item: Object) -> str:
         return f"{head} = {{ {', '.join(cells)} }}"
     rows = (", ".join(cells[row : row + CELLS_PER_LINE]) for row in range(0, len(cells), CELLS_PER_LINE))
     return f"{head} = {{\n  " + ",\n  ".join(rows) + "\n}"
+
+
+def _shape(shape: Shape) -> str:
+    if isinstance(shape, ArrayShape):
+        element = "" if shape.element is None else f", {_shape(shape.element)}"
+        return f"[{shape.count}, {shape.size}{element}]"
+    return f"{{{', '.join(map(_field, shape.fields))}}}"
+
+
+def _field(field: FieldShape) -> str:
+    inner = "" if field.shape is None else f" {_shape(field.shape)}"
+    return f"{field.offset} .{field.size} {name_text(field.name)}{inner}"
 
 
 def _cell(cell: Cell) -> str:
@@ -234,6 +257,8 @@ def _property(item: Property) -> Iterator[str]:
     ignored = [name for name, checked in flags.items() if not checked]
     if ignored:
         yield f"ignore {', '.join(ignored)}"
+    if item.leaks:
+        yield "forbid leaks"
 
 
 def _connective(operands: tuple[Formula, ...], mark: str, word: str) -> str:

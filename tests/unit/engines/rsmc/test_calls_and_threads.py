@@ -1,15 +1,20 @@
-"""Programs with functions, threads that are spawned and joined, and allocation."""
+"""Programs with functions, threads that are spawned and joined, and allocation; the oracle finds the same."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
+from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.rsmc.orders import COMMIT_ORDERS
+from dekker.errors import UnsupportedError
 from dekker.ir.text import parse_program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.result import Result
+from dekker.run.engines import answer
 from dekker.source import Source
 from dekker.task import Limits, Task
 
@@ -17,7 +22,11 @@ from dekker.task import Limits, Task
 def run(text: str, model: str = "sc", limits: Limits = Limits(counts_known_rounds=False)) -> Result:
     program = parse_program(Source("test.ir", f"program test\narchitecture none\n{text}"))
     validate(program)
-    return rsmc.run(Task(program, load_model(model), limits))
+    task = Task(program, load_model(model), limits)
+    found = rsmc.run(task)
+    with suppress(UnsupportedError):
+        assert answer(found) == answer(axiomatic.run(task)), "the oracle disagrees"
+    return found
 
 
 STORE_BUFFERING = """
@@ -130,7 +139,7 @@ observe 0:a
         ("r = call 5()", "call", "no function"),
         ("r = call &main()", "call", "nested too deeply"),
         ("r = join 9", "join", "no thread"),
-        ("free 64", "release", "not allocated"),
+        ("free 64", "release", "not the start of memory"),
         ("p = allocate 0x7fffffffffff", "allocation", "allocation of"),
         ("p = allocate 8\nv = load.4 [p add.64 8]", "memory", "lie in no object"),
     ],
@@ -310,3 +319,99 @@ function main() {
 thread main runs main
 """)
     assert {violation.kind for violation in found.violations} == {"use after free"}
+
+
+@pytest.mark.parametrize("model", COMMIT_ORDERS)
+def test_nothing_goes_wrong_behind_a_join_that_never_ends(model: str) -> None:
+    """Where accesses overtake one another, too: what stands behind the join is not executed."""
+    found = run(
+        """
+object x[8]
+function worker() {
+again:
+  a = load.4 [&x]
+  await a -> again
+  return 0
+}
+function main() {
+  t = spawn &worker()
+  r = join t
+  assert 0, "never"
+}
+thread main runs main
+""",
+        model,
+    )
+    assert (list(found.violations), found.deadlocks, found.complete_executions) == ([], 1, 0)
+
+
+def test_the_loops_that_were_cut_have_a_place() -> None:
+    found = run(
+        "object x[8]\nfunction main() {\n  t = spawn &w()\nagain:\n  a = load.4 [&x]\n  n = n add.32 1\n"
+        "  branch a eq.32 0 -> again\n}\nfunction w() {\n  store.4 [&x] = 1 relaxed\n}\nthread main runs main\n"
+    )
+    assert [span.text for span in found.cut_at] == ["branch a eq.32 0 -> again"]
+
+
+@pytest.mark.parametrize("model", COMMIT_ORDERS)
+def test_what_is_called_is_a_control_dependency(model: str) -> None:
+    """Load buffering: the store behind the call waits for the load of the function pointer."""
+    found = run(
+        """
+object pointer[8]
+object x[8]
+function first() {
+  return 1
+}
+function second() {
+  store.4 [&x] = 1
+  return 2
+}
+function main() {
+  store.8 [&pointer] = &first
+  t = spawn &worker()
+  f = load.8 [&pointer]
+  a = call f()
+  store.4 [&x] = 1
+  r = join t
+}
+function worker() {
+  v = load.4 [&x]
+  branch v eq.32 0 -> end
+  store.8 [&pointer] = &second
+end:
+  return v
+}
+thread main runs main
+observe 0:a, 0:r
+""",
+        model,
+    )
+    assert set(found.states) == {(1, 0), (1, 1)}
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "power", "aarch64", "rc11"])
+def test_what_a_misled_thread_does_is_not_reported(model: str) -> None:
+    found = run(
+        """
+function worker(p) {
+  free p
+  return 0
+}
+function main() {
+  p = allocate 8
+  t = spawn &worker(p)
+  r = join t
+  v = load.8 [p]
+  free p
+  w = load.8 [v]
+  assert v, "zero"
+}
+thread main runs main
+""",
+        model,
+    )
+    assert [(violation.kind, violation.span.line) for violation in found.violations if violation.span] == [
+        ("use after free", 12)
+    ]
+    assert found.complete_executions == 0

@@ -10,6 +10,7 @@ import pytest
 from tests.reference.sequential import Stuck, Violation, run
 from tests.unit.frontends.c.programs import from_c, listing, needs_compiler
 
+from dekker.engines.rsmc.engine import run as check_natively
 from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c import Options, parse_c
 from dekker.frontends.c.driver import CompilerError, cache_folder, compile_file
@@ -18,7 +19,9 @@ from dekker.frontends.c.runtime.sections import LOCK
 from dekker.ir.expressions import ZERO, Expr
 from dekker.ir.instructions import Assert, Assume, Choose, Spawn
 from dekker.ir.text import parse_program, print_program
+from dekker.models import load_model
 from dekker.source import Source
+from dekker.task import Task
 
 pytestmark = needs_compiler
 
@@ -260,7 +263,7 @@ int main(void) {
     assert listing(from_c(tmp_path, text)) == [
         "r = load.4 [&x] acquire",
         "store.4 [&y] = r add.32 1 release",
-        "return 0",
+        "exit everything 0",
     ]
 
 
@@ -286,7 +289,13 @@ def test_cplusplus(tmp_path: Path) -> None:
     assert run(from_c(tmp_path, CPLUSPLUS, name="test.cpp")).value == 15 + 22 + 5
 
 
-def test_a_thrown_exception_is_a_violation(tmp_path: Path) -> None:
-    text = "int main() { try { throw 3; } catch (int e) { return e; } }\n"
+def test_an_exception_that_nobody_catches_is_a_violation(tmp_path: Path) -> None:
     with pytest.raises(Violation, match="an exception is thrown"):
-        run(from_c(tmp_path, text, name="test.cpp"))
+        run(from_c(tmp_path, "int main() { throw 3; }\n", name="test.cpp"))
+
+
+def test_an_exception_that_could_be_caught_is_an_error(tmp_path: Path) -> None:
+    text = "int main() { try { throw 3; } catch (int e) { return e; } }\n"
+    program = from_c(tmp_path, text, name="test.cpp")
+    with pytest.raises(UnsupportedError, match="an exception is thrown, and what happens then is not followed"):
+        check_natively(Task(program, load_model("sc")))

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from tests.reference.sequential import Violation, run
-from tests.unit.frontends.c.programs import from_ir, listing, main_of
+from tests.unit.frontends.c.programs import from_c, from_ir, listing, main_of, needs_compiler
 
 from dekker.errors import InputError, UnsupportedError
 from dekker.ir.arithmetic import mask, signed
@@ -62,7 +62,7 @@ end:
         "t = t add.32 i",
         "i = i add.32 1",
         "jump head",
-        "return t",
+        "exit everything t",
     ]
     assert run(program).value == 10
 
@@ -150,7 +150,7 @@ def test_variables_are_named_by_debug_information(tmp_path: Path) -> None:
   %3 = load i32, ptr %1, align 4
   ret i32 %3"""
     text = main_of(body) + '!5 = !DILocalVariable(name: "counter", scope: !7, line: 1)\n'
-    assert listing(from_ir(tmp_path, text)) == ["counter = 1", "return counter"]
+    assert listing(from_ir(tmp_path, text)) == ["counter = 1", "exit everything counter"]
 
 
 # --- arithmetic
@@ -411,7 +411,7 @@ def test_orders(tmp_path: Path) -> None:
         "c = rmw.umax.4 [&x], 3 acq_rel",
         "rmw.xchg.4 [&x], c seq_cst",
         "e%0, e%1 = cmpxchg.4 weak [&x] 0 -> 1 acq_rel/acquire",
-        "return e%0",
+        "exit everything e%0",
     ]
 
 
@@ -445,6 +445,17 @@ def test_inline_assembly_fences(tmp_path: Path, template: str, kinds: list[str])
     body = f'  call void asm sideeffect "{template}", "~{{memory}},~{{flags}}"()\n  ret i32 0'
     program = from_ir(tmp_path, main_of(body))
     assert [step.kind for step in program.functions[0].body if isinstance(step, Fence)] == kinds
+
+
+@needs_compiler
+def test_fences_and_pause_of_the_compilers_own(tmp_path: Path) -> None:
+    program = from_c(
+        tmp_path,
+        "#include <immintrin.h>\n"
+        "int main(void) { _mm_mfence(); _mm_pause(); _mm_lfence(); _mm_sfence(); __builtin_ia32_pause(); return 0; }",
+    )
+    kinds = [step.kind for function in program.functions for step in function.body if isinstance(step, Fence)]
+    assert kinds == ["mfence", "lfence", "sfence"]
 
 
 def test_other_assembly_is_shown(tmp_path: Path) -> None:

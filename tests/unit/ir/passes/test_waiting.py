@@ -200,9 +200,40 @@ CONVERTED = {
         E:""",
         ["assume s eq.64 0"],
     ),
+    "assertion": (
+        """L:
+        r = load.4 [&x]
+        assert r ne.32 2, "seen"
+        branch r -> L""",
+        ["await r eq.64 0 -> L"],
+    ),
+    "effects behind a success": (
+        """L:
+        r, ok = cmpxchg.4 [&x] 0 -> 1
+        branch ok eq.64 0 -> N
+        held = 1
+        store.4 [&y] = 1
+        N:
+        branch ok eq.64 0 -> L
+        store.4 [&y] = held""",
+        ["await ok ne.64 0 -> L"],
+    ),
 }
 
 LEFT_ALONE = {
+    "2: effects behind a failure": """L:
+        r, ok = cmpxchg.4 [&x] 0 -> 1
+        branch ok -> N
+        store.4 [&y] = 1
+        N:
+        branch ok eq.64 0 -> L""",
+    "4: carried from a failure": """L:
+        r, ok = cmpxchg.4 [&x] 0 -> 1
+        branch ok -> N
+        failures = failures add.32 1
+        N:
+        branch ok eq.64 0 -> L
+        store.4 [&y] = failures""",
     "1: jump into the body": """branch q -> M
         L:
         r = load.4 [&x]
@@ -223,10 +254,6 @@ LEFT_ALONE = {
         branch r -> L""",
     "2: choice": """L:
         r = choose 0..1
-        branch r -> L""",
-    "2: assertion": """L:
-        r = load.4 [&x]
-        assert r, "seen"
         branch r -> L""",
     "2: atomic section": """L:
         atomic-begin

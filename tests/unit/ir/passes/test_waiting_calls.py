@@ -22,6 +22,7 @@ FUNCTIONS = {
     "nested call": "r = call &reading(a)\n return r",
     "inner loop": "M:\n r = load.4 [a]\n branch r eq.32 2 -> M\n return r",
     "fence": "fence sync\n r = load.4 [a]\n return r",
+    "assertion": 'r = load.4 [a]\n assert r ne.32 7, "no seven"\n return r',
     "try-lock": "old, won = cmpxchg.4 [a] 0 -> 1 acquire/relaxed\n return won",
     "nested try-lock": "won = call &try_lock(a)\n return won",
     "try-lock with a way round": """
@@ -119,5 +120,35 @@ def test_the_states_are_those_of_the_loop(name: str, model: str) -> None:
     after = axiomatic.run(Task(converted, load_model(model), Limits(unroll=2)))
     explored = rsmc.run(Task(converted, load_model(model), Limits(unroll=2)))
     assert set(before.states) == set(after.states) == set(explored.states)
-    assert (after.deadlocks, after.blocked) == (explored.deadlocks, explored.blocked)
+    assert (after.deadlocks, after.blocked > 0) == (explored.deadlocks, explored.blocked > 0)
     assert (after.deadlocks > 0) is not lock, "without a lock the thread waits for ever if it misses the 1"
+
+
+ASSERTING = {
+    "of what it waits for": 'r = load.4 [&x]\n assert r ne.32 2, "two"\n branch r ne.32 3 -> L',
+    "in front of it": 'r = load.4 [&x]\n assert r ne.32 2, "two"\n q = load.4 [&y]\n branch q ne.32 3 -> L',
+    "behind it": 'q = load.4 [&y]\n r = load.4 [&x]\n assert r ne.32 2, "two"\n branch q ne.32 3 -> L',
+    "of both": 'q = load.4 [&y]\n r = load.4 [&x]\n assert (r add.32 q) ne.32 4, "four"\n branch q ne.32 3 -> L',
+    "in a function": "r = call &f(&x)\n branch r ne.32 3 -> L",
+}
+OTHER_THREADS = (
+    "store.4 [&x] = 2\n store.4 [&x] = 3\n store.4 [&y] = 3",
+    "store.4 [&y] = 2\n store.4 [&x] = 2\n store.4 [&y] = 3\n store.4 [&x] = 3",
+    "store.4 [&x] = 2",
+)
+
+
+@pytest.mark.parametrize("loop", ASSERTING.values(), ids=ASSERTING)
+@pytest.mark.parametrize("other", OTHER_THREADS)
+@pytest.mark.parametrize("model", ["sc", "power"])
+def test_assertions_that_fail_in_any_round_are_found(loop: str, other: str, model: str) -> None:
+    program = parse('r = load.4 [a]\n assert r ne.32 2, "two"\n return r', "L:\n" + loop, other)
+    assert waits(program)
+    converted = apply_passes(program)
+    found = [
+        engine(Task(version, load_model(model), Limits(unroll=3)))
+        for engine in (axiomatic.run, rsmc.run)
+        for version in (program, converted)
+    ]
+    assert len({frozenset(violation.message for violation in result.violations) for result in found}) == 1
+    assert len({frozenset(result.states) for result in found}) == 1

@@ -27,15 +27,18 @@ class DebugInformation:
         self._files: dict[str, Source | None] = {}
         self._layouts: dict[str, tuple[tuple[int, int], ...]] = {}
 
+    def text(self, number: str) -> str:
+        """A node as it is written."""
+        place = self._module.metadata.get(number)
+        return "" if place is None else self._module.source.text[place[0] : place[1]]
+
     def node(self, number: str) -> dict[str, str]:
         """The fields of a node; references keep their `!`."""
         found = self._nodes.get(number)
         if found is None:
-            place = self._module.metadata.get(number)
-            text = "" if place is None else self._module.source.text[place[0] : place[1]]
             found = {
                 key: ref or word or unescaped(string).decode("utf-8", "replace")
-                for key, ref, string, word in _FIELD.findall(text)
+                for key, ref, string, word in _FIELD.findall(self.text(number))
             }
             self._nodes[number] = found
         return found

@@ -171,15 +171,18 @@ class Module:
         kind = read_type(cursor)
         declared = linkage in ("external", "extern_weak") or cursor.token in ("", ",")
         initial = None if declared else Operand(kind, read_value(cursor, kind))
-        align = 0
+        align, debug = 0, None
         while cursor.accept(","):
-            if cursor.take() == "align":
+            attribute = cursor.take()
+            if attribute == "align":
                 align = cursor.number()
+            elif attribute == "!dbg":
+                debug = cursor.take().removeprefix("!")
             elif cursor.token == "(":
                 cursor.skip_brackets()
             elif cursor.token not in ("", ","):
                 cursor.take()
-        return Variable(name, kind, initial, linkage, align, thread_local, constant, start)
+        return Variable(name, kind, initial, linkage, align, thread_local, constant, start, debug)
 
     def _read_alias(self, start: int) -> Alias:
         cursor = Cursor(self.source, start, self._line_end(start))

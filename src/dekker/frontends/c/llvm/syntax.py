@@ -406,6 +406,7 @@ class Variable:
     thread_local: bool
     constant: bool
     offset: int
+    debug: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

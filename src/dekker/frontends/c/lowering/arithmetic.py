@@ -1,8 +1,8 @@
 """Operations on scalars.
 
-What C leaves undefined is decided so: overflow of signed numbers wraps around and shifts by too much yield 0 (`nsw`,
-`nuw`, `exact` and the like are ignored, as a compiler that does not use them would), a division by zero and the
-division of the smallest number by -1 are violations, because the processor stops there.
+What C leaves undefined is decided so: overflow of signed numbers wraps around (`nsw`, `nuw`, `exact` and the like are
+ignored, as a compiler that does not use them would); a division by zero, the division of the smallest number by -1 and
+a shift by too much are violations. There is no code for these checks: nothing depends on them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ Parts = tuple[Expr, ...]
 """A value: one expression for each scalar in it."""
 
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
+_SHIFTS = frozenset(("shl", "lshr", "ashr"))
 _FLOAT_OPERATIONS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem"))
 
 
@@ -45,13 +46,23 @@ def lower_binary(emitter: Emitter, op: str, kind: Type, left: Parts, right: Part
     divisor = right[0]
     if op in _DIVISIONS:
         divisor = _guarded(emitter, op, width, left[0], divisor)
+    if op in _SHIFTS:
+        divisor = _checked_count(emitter, width, divisor)
     return (binary(op, width, left[0], divisor),)
+
+
+def _checked_count(emitter: Emitter, width: int, count: Expr) -> Expr:
+    if not isinstance(count, Const):
+        count = emitter.keep(count)
+    message = f"a shift of {width} bits by as many or more, or by a negative number"
+    emitter.require(binary("ult", width, count, Const(width)), message, loose=True)
+    return count
 
 
 def _guarded(emitter: Emitter, op: str, width: int, left: Expr, right: Expr) -> Expr:
     if not isinstance(right, Const):
         right = emitter.keep(right)
-        emitter.require(right if width == 64 else truncate(width, right), "division by zero")
+        emitter.require(right if width == 64 else truncate(width, right), "division by zero", loose=True)
     elif right.value == 0:
         emitter.fail("division by zero")
     minus_one = mask(width)
@@ -59,7 +70,7 @@ def _guarded(emitter: Emitter, op: str, width: int, left: Expr, right: Expr) -> 
         overflow = binary(
             "and", 1, binary("eq", width, left, Const(1 << (width - 1))), binary("eq", width, right, Const(minus_one))
         )
-        emitter.require(negate(overflow), "the result of a division does not fit its type")
+        emitter.require(negate(overflow), "the result of a division does not fit its type", loose=True)
     return right
 
 

@@ -24,10 +24,19 @@ _NOTHING = frozenset(
         "or 31,31,31",
         "or 1,1,1",
         "or 2,2,2",
+        *("wfe", "wfi", "sev", "sevl", "hint #0", "hint #1", "xchg %ax,%ax", "xchgw %ax,%ax"),
     )
 )
-_NAMES = {"hwsync": "sync", "dmb": "dmb.sy", "dsb": "dsb.sy", "fence": "fence.rw.rw", "membar": "membar"}
-_LOCKED = re.compile(r"lock\b[;\s]*(?:add|or|and|xor)[lqbw]?\s+\$0\s*,\s*-?\d*\(%+[re]sp\)$")
+_NAMES = {
+    **dict.fromkeys(("hwsync", "msync", "ptesync", "sync 0"), "sync"),
+    "sync 1": "lwsync",
+    "isb sy": "isb",
+    "dmb": "dmb.sy",
+    "dsb": "dsb.sy",
+    "fence": "fence.rw.rw",
+    "membar": "membar",
+}
+_LOCKED = re.compile(r"lock\b[;\s]*(?:add|or|and|xor)[lqbw]?\s+\$(?:0x)?0\s*,\s*-?\d*\(%+[re]sp\)$")
 _DEVICES = str.maketrans("", "", "io")
 _SPACES = re.compile(r"\s+")
 
@@ -59,6 +68,8 @@ def fence_kind(statement: str) -> str | None:
     word, _, operands = name.partition(" ")
     if word == "fence":
         before, _, after = operands.replace(" ", "").translate(_DEVICES).partition(",")
+        if "," in operands and not (before and after):
+            return ""
         return _known(f"fence.{before}.{after}") or _known(f"fence.{operands}")
     if word == "membar":
         return _known(f"membar.{operands.removeprefix('#')}")
@@ -71,7 +82,8 @@ def _known(name: str) -> str | None:
 
 def _statements(template: str) -> list[str]:
     """Instructions between semicolons and line ends, comments cut off; a `lock` prefix stays with its instruction."""
-    text = re.sub(r"/\*.*?\*/", " ", template.replace("$$", "$"))
+    text = re.sub(r"/\*.*?\*/", " ", template.replace("$$", "$"), flags=re.DOTALL)
+    text = re.sub(r"(?m)(?:^|(?<=[\s;]))(?://|#\s).*$", " ", text)
     text = re.sub(r"\b(lock|rep)\s*;\s*", r"\1 ", text)
     return [part for part in re.split(r"[;\n]", text) if part.strip()]
 

@@ -11,10 +11,10 @@ from dekker.frontends.c.lowering.expressions import offset
 from dekker.frontends.c.lowering.function import SELF, FunctionLowering
 from dekker.frontends.c.lowering.intrinsics import lower_intrinsic
 from dekker.frontends.c.lowering.memory import Shape, Side, copy_bytes
-from dekker.frontends.c.lowering.problem import Problem
+from dekker.frontends.c.lowering.problem import Problem, left_out_message
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Call, Load, Store
+from dekker.ir.instructions import Allocate, Call, Load, Refuse, Store
 from dekker.source import whole_call
 
 
@@ -39,7 +39,11 @@ def _call_by_name(f: FunctionLowering, call: syntax.Call, name: str) -> None:
         return
     linked = f.unit.resolve(f.symbol, name)
     if linked is None or not linked.defined:
-        raise f.unit.unknown_function(name)
+        if not f.unit.is_left_out(name):
+            raise f.unit.unknown_function(name)
+        f.emitter.emit(Refuse(left_out_message(name)))
+        f.ended = True
+        return
     header = linked.entity
     if not isinstance(header, Header):
         raise Problem(f"`{name}` is no function")

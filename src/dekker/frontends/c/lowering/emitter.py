@@ -66,10 +66,10 @@ class Emitter:
     def branch_unless(self, condition: Expr, target: str) -> None:
         self.branch(negate(condition), target)
 
-    def require(self, condition: Expr, message: str) -> None:
-        """A violation if the condition is 0."""
+    def require(self, condition: Expr, message: str, *, loose: bool = False) -> None:
+        """A violation if the condition is 0. `loose`: there is no code for it that anything could depend on."""
         if not (isinstance(condition, Const) and condition.value):
-            self.emit(Assert(condition, message))
+            self.emit(Assert(condition, message, loose))
 
     def fail(self, message: str) -> None:
         """A violation that ends the program."""

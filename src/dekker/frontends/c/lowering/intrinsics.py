@@ -10,13 +10,15 @@ from dekker.frontends.c.llvm.types import Type
 from dekker.frontends.c.lowering import wide
 from dekker.frontends.c.lowering.arithmetic import lower_binary
 from dekker.frontends.c.lowering.arithmetic import width_of as any_width
+from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
 from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
-from dekker.frontends.c.lowering.memory import Shape, copy_any, copy_bytes, fill_any, fill_bytes, side_of
+from dekker.frontends.c.lowering.memory import Shape, copy_bytes, fill_bytes, side_of
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Load, Store
+from dekker.ir.floating import to_pattern
+from dekker.ir.instructions import Fence, Load, Store
 
 Handler = Callable[[FunctionLowering, syntax.Call], None]
 
@@ -271,6 +273,54 @@ def _root(f: FunctionLowering, call: syntax.Call) -> None:
     f.define(call.result, (unary("fsqrt", width, f.scalar(_operands(call)[0])),))
 
 
+def _rounded(adjusted: Callable[[int, Expr, Expr], Expr]) -> Handler:
+    """To a whole number. Numbers with as many digits as the type has, infinities and NaN stay; the sign is kept, also
+    of zero."""
+
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        width = width_of(call.type)
+        (value,) = _kept(f, call, 1)
+        sign = binary("and", width, value, Const(1 << (width - 1)))
+        size = f.emitter.keep(binary("and", width, value, Const(mask(width - 1))))
+        whole = f.emitter.keep(unary(f"sitofp{width}", 64, unary("fptosi", width, value)))
+        result = binary("and", width, adjusted(width, value, whole), Const(mask(width - 1)))
+        limit = Const(to_pattern(width, 2.0 ** (52 if width == 64 else 23)))
+        f.define(call.result, (select(binary("flt", width, size, limit), binary("or", width, result, sign), value),))
+
+    return lower
+
+
+def _truncated(width: int, value: Expr, whole: Expr) -> Expr:
+    return whole
+
+
+def _floor(width: int, value: Expr, whole: Expr) -> Expr:
+    return select(binary("flt", width, value, whole), _plus(width, whole, -1.0), whole)
+
+
+def _ceiling(width: int, value: Expr, whole: Expr) -> Expr:
+    return select(binary("flt", width, whole, value), _plus(width, whole, 1.0), whole)
+
+
+def _plus(width: int, value: Expr, number: float) -> Expr:
+    return binary("fadd", width, value, Const(to_pattern(width, number)))
+
+
+def _away_from_zero(width: int, value: Expr, whole: Expr) -> Expr:
+    """The nearest, and of two the one that is further from zero."""
+    rest = binary("fsub", width, value, whole)
+    up = binary("fle", width, Const(to_pattern(width, 0.5)), rest)
+    down = binary("fle", width, rest, Const(to_pattern(width, -0.5)))
+    return select(up, _plus(width, whole, 1.0), select(down, _plus(width, whole, -1.0), whole))
+
+
+def _to_even(width: int, value: Expr, whole: Expr) -> Expr:
+    """The nearest, and of two the even one: what is lost when a number without room for a fraction is added."""
+    large = 2.0 ** (52 if width == 64 else 23)
+    size = binary("and", width, value, Const(mask(width - 1)))
+    return _plus(width, _plus(width, size, large), -large)
+
+
 def _float_extreme(smallest: bool) -> Handler:
     def lower(f: FunctionLowering, call: syntax.Call) -> None:
         width = width_of(call.type)
@@ -310,6 +360,13 @@ def _assume_true(f: FunctionLowering, call: syntax.Call) -> None:
         f.parts(operand)
 
 
+def _fence(kind: str) -> Handler:
+    def lower(f: FunctionLowering, call: syntax.Call) -> None:
+        f.emitter.emit(Fence(kind))
+
+    return lower
+
+
 def _three_way(signed: bool) -> Handler:
     def lower(f: FunctionLowering, call: syntax.Call) -> None:
         width = width_of(_operands(call)[0].type)
@@ -323,7 +380,7 @@ def _three_way(signed: bool) -> Handler:
 
 _IGNORED = (
     "dbg lifetime assume.unused invariant.start invariant.end experimental.noalias.scope.decl donothing prefetch "
-    "sideeffect va_end stackrestore var.annotation codeview pseudoprobe fake.use".split()
+    "sideeffect va_end stackrestore var.annotation codeview pseudoprobe fake.use x86.sse2.pause".split()
 )
 _FIRST = (
     "expect expect.with.probability launder.invariant.group strip.invariant.group ptr.annotation annotation "
@@ -369,8 +426,16 @@ _INTRINSICS: dict[str, Handler] = {
     "copysign": _copy_sign,
     "fmuladd": _multiply_add,
     "sqrt": _root,
+    "trunc": _rounded(_truncated),
+    "floor": _rounded(_floor),
+    "ceil": _rounded(_ceiling),
+    "round": _rounded(_away_from_zero),
+    **dict.fromkeys(("rint", "nearbyint", "roundeven"), _rounded(_to_even)),
     "minnum": _float_extreme(True),
     "maxnum": _float_extreme(False),
+    "x86.sse2.mfence": _fence("mfence"),
+    "x86.sse2.lfence": _fence("lfence"),
+    "x86.sse.sfence": _fence("sfence"),
     "va_start": _variadic_start,
     "va_copy": _variadic_copy,
 }

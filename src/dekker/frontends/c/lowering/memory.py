@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Local, Number, Operand
 from dekker.frontends.c.llvm.types import BYTE, Array, Float, Integer, Leaf, SizeUnknown, Struct, Type, type_text
+from dekker.frontends.c.lowering.byte_loops import copy_loop, fill_loop, repeated
 from dekker.frontends.c.lowering.constants import element_address
 from dekker.frontends.c.lowering.expressions import binary, offset, truncate
 from dekker.frontends.c.lowering.function import FunctionLowering
@@ -273,13 +273,25 @@ def copy_bytes(f: FunctionLowering, target: Side, source: Side, size: int, shape
 def _write(f: FunctionLowering, target: Side, start: int, width: int, value: Expr) -> None:
     if target.variable is not None:
         write_pieces(f, target.variable, target.start + start, width, value)
-    else:
-        f.emitter.emit(Store(offset(target.address, start), value, width))
+        return
+    parts = _powers(width)
+    if len(parts) > 1:
+        value = f.emitter.keep(value)
+    for at, size in parts:
+        part = value if size == width else truncate(8 * size, binary("lshr", 64, value, Const(8 * at)))
+        f.emitter.emit(Store(offset(target.address, start + at), part, size))
 
 
 def _read(f: FunctionLowering, source: Side, start: int, width: int) -> Expr:
     if source.variable is not None:
         return read_pieces(f, source.variable, source.start + start, width)
+    parts = _powers(width)
+    if len(parts) > 1:
+        total: Expr = ZERO
+        for at, size in parts:
+            part = binary("shl", 64, _read(f, source, start + at, size), Const(8 * at))
+            total = part if at == 0 else binary("or", 64, total, part)
+        return total
     address = offset(source.address, start)
     if isinstance(address, Address):
         known = f.unit.constant_at(address, width)
@@ -298,12 +310,6 @@ def fill_bytes(f: FunctionLowering, target: Side, value: Expr, size: int, align:
     value = f.emitter.keep(value)
     for start, width in chunks:
         _write(f, target, start, width, repeated(value, width))
-
-
-def repeated(value: Expr, width: int) -> Expr:
-    """A byte, so many times."""
-    pattern = int.from_bytes(b"\1" * width, "little")
-    return value if width == 1 else binary("mul", 8 * width, value, Const(pattern))
 
 
 def _chunks(f: FunctionLowering, sides: tuple[Side, ...], size: int, shape: Shape) -> list[tuple[int, int]] | None:
@@ -333,9 +339,7 @@ def _common_pieces(f: FunctionLowering, sides: tuple[Side, ...], size: int) -> l
         return None
     for side in in_registers:
         for piece in _covered(f, side, size):
-            start = piece.offset - side.start
-            for at, width in _powers(piece.size) if len(in_registers) < len(sides) else [(0, piece.size)]:
-                found[start + at, width] = None
+            found[piece.offset - side.start, piece.size] = None
     return sorted(found)
 
 
@@ -434,74 +438,3 @@ def _widths(f: FunctionLowering, kind: Type) -> set[int]:
     while isinstance(kind, Array):
         kind = f.layout.resolve(kind.element)
     return {f.layout.store_size(leaf.type) for leaf in f.layout.leaves(kind)}
-
-
-def copy_loop(f: FunctionLowering, target: Expr, source: Expr, size: Expr, unit: int, *, overlap: bool = True) -> None:
-    """Copies upwards, or downwards where the target begins inside the source."""
-    e = f.emitter
-    target, source, size = e.keep(target), e.keep(source), e.keep(size)
-    downwards, done = e.new_label(), e.new_label()
-    if overlap:
-        e.branch(binary("ult", 64, binary("sub", 64, target, source), size), downwards)
-    _loop(f, target, source, size, unit, 1)
-    e.jump(done)
-    if overlap:
-        e.place(downwards)
-        _loop(f, target, source, size, unit, -1)
-    e.place(done)
-
-
-def _loop(f: FunctionLowering, target: Expr, source: Expr, size: Expr, unit: int, step: int) -> None:
-    """Moves `unit` bytes at a time; sizes are multiples of it."""
-    e = f.emitter
-    index, moved, head, end = e.temporary(), e.temporary(), e.new_label(), e.new_label()
-    position = Reg(index) if step > 0 else binary("sub", 64, Reg(index), Const(unit))
-    e.emit(Assign(index, ZERO if step > 0 else size))
-    e.place(head)
-    e.branch(binary("uge", 64, Reg(index), size) if step > 0 else binary("eq", 64, Reg(index), ZERO), end)
-    e.emit(Load(moved, Binary("add", 64, source, position), unit))
-    e.emit(Store(Binary("add", 64, target, position), Reg(moved), unit))
-    e.emit(Assign(index, Binary("add", 64, Reg(index), Const(unit * step))))
-    e.jump(head)
-    e.place(end)
-
-
-def fill_loop(f: FunctionLowering, target: Expr, value: Expr, size: Expr, unit: int) -> None:
-    e = f.emitter
-    target, size = e.keep(target), e.keep(size)
-    pattern = e.keep(repeated(value, unit))
-    index, head, end = e.temporary(), e.new_label(), e.new_label()
-    e.emit(Assign(index, ZERO))
-    e.place(head)
-    e.branch(binary("uge", 64, Reg(index), size), end)
-    e.emit(Store(Binary("add", 64, target, Reg(index)), pattern, unit))
-    e.emit(Assign(index, Binary("add", 64, Reg(index), Const(unit))))
-    e.jump(head)
-    e.place(end)
-
-
-def copy_any(f: FunctionLowering, target: Expr, source: Expr, size: Expr, align: int = 1) -> None:
-    """A copy whose size is known only when the program runs: in steps of the alignment if the size is a multiple."""
-    e = f.emitter
-    target, source, size = e.keep(target), e.keep(source), e.keep(size)
-    _by_step(f, size, align, lambda unit: copy_loop(f, target, source, size, unit))
-
-
-def fill_any(f: FunctionLowering, target: Expr, value: Expr, size: Expr, align: int = 1) -> None:
-    e = f.emitter
-    target, value, size = e.keep(target), e.keep(value), e.keep(size)
-    _by_step(f, size, align, lambda unit: fill_loop(f, target, value, size, unit))
-
-
-def _by_step(f: FunctionLowering, size: Expr, align: int, loop: Callable[[int], None]) -> None:
-    unit = min(8, align)
-    if unit == 1:
-        loop(1)
-        return
-    odd, done = f.emitter.new_label(), f.emitter.new_label()
-    f.emitter.branch(binary("ne", 64, binary("urem", 64, size, Const(unit)), ZERO), odd)
-    loop(unit)
-    f.emitter.jump(done)
-    f.emitter.place(odd)
-    loop(1)
-    f.emitter.place(done)

@@ -8,3 +8,7 @@ class Problem(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+def left_out_message(name: str) -> str:
+    return f"the function `{name}` of the C++ library is called, and its effect is not known"

@@ -9,11 +9,12 @@ parameter `%self`, the address of an object of the running thread.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c.linking import Linkage, Linked
 from dekker.frontends.c.llvm import syntax
+from dekker.frontends.c.llvm.shapes import variable_shape
 from dekker.frontends.c.llvm.syntax import Alias, Block, Bytes, Header, Variable
 from dekker.frontends.c.llvm.types import POINTER, SizeUnknown, Type
 from dekker.frontends.c.lowering.asynchronous import split_threads
@@ -40,7 +41,7 @@ from dekker.frontends.c.lowering.memory import (
     lower_store,
 )
 from dekker.frontends.c.lowering.privatise import privatise_handles
-from dekker.frontends.c.lowering.problem import Problem
+from dekker.frontends.c.lowering.problem import Problem, left_out_message
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
     lower_conversion,
@@ -54,7 +55,7 @@ from dekker.frontends.c.lowering.values import (
 )
 from dekker.frontends.c.runtime.interface import External, Runtime
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
-from dekker.ir.instructions import Allocate, Call, Return, Store
+from dekker.ir.instructions import Allocate, Call, Exit, Refuse, Return, Store
 from dekker.ir.instructions import Instruction as Step
 from dekker.ir.program import Cell, Function, Object, Program, Thread
 from dekker.source import Source, Span
@@ -65,8 +66,9 @@ THREAD = "%thread"
 ATOMIC_PREFIX = "__VERIFIER_atomic_"
 
 _CONSTRUCTORS = "llvm.global_ctors"
-_STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ"))
+_STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ", "_ZSt7nothrow"))
 _TYPE_INFORMATION = ("_ZTV", "_ZTI", "_ZTS", "__dso_handle")
+_LIBRARY_NAMES = ("_ZNSt", "_ZNKSt", "_ZSt", "_ZTHSt", "__cxa_", "_Unwind_", "__dynamic_cast")
 _HINT = "define it in a file of its own and name that file too, or leave the call out with the preprocessor"
 
 
@@ -103,9 +105,18 @@ HANDLERS: dict[type[syntax.Instruction], Handler] = {
 }
 
 
+class SourceNeeded(Exception):
+    """A file has to be compiled with the program."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
 @dataclass(slots=True)
 class Unit:
-    """What is known while the program grows. `thread_size` and `thread_cells` describe the object of each thread."""
+    """What is known while the program grows. `at_return` are functions that run when `main` returns. `thread_size` and
+    `thread_cells` describe the object of each thread."""
 
     linkage: Linkage
     runtime: Runtime
@@ -117,6 +128,7 @@ class Unit:
     symbols: dict[str, Linked] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
     constants: dict[str, dict[int, int | None]] = field(default_factory=dict)
+    at_return: list[str] = field(default_factory=list)
     thread_size: int = 0
     thread_align: int = 8
     thread_places: dict[str, int] = field(default_factory=dict)
@@ -155,8 +167,18 @@ class Unit:
         return Address(linked.name)
 
     def _check_known(self, linked: Linked) -> None:
-        if not linked.defined and self.runtime.find(linked.name) is None:
+        if not linked.defined and self.runtime.find(linked.name) is None and not self.is_left_out(linked.name):
             raise self.unknown_function(linked.name)
+
+    def is_left_out(self, name: str) -> bool:
+        """Is it a function of the C++ library that is an error only if an execution comes to it? Headers call much that
+        most programs never reach. A function whose source is at hand is compiled instead."""
+        if not name.startswith(_LIBRARY_NAMES):
+            return False
+        source = self.runtime.source_of(name)
+        if source is not None and source not in (unit.module.source.name for unit in self.linkage.units):
+            raise SourceNeeded(source)
+        return True
 
     def unknown_function(self, name: str) -> Problem:
         return Problem(f"the function `{name}` is not defined, and its effect is not known", _HINT)
@@ -268,7 +290,8 @@ class Unit:
             align = max(variable.align, layout.align(variable.type))
         except (Problem, SizeUnknown) as problem:
             raise self._object_error(linked, variable, problem) from None
-        self.objects[linked.name] = Object(linked.name, size, cells, align)
+        shape = variable_shape(linked.debug, variable.debug)
+        self.objects[linked.name] = Object(linked.name, size, cells, align, shape)
         for cell in cells:
             if isinstance(cell.value, Address):
                 self.request(cell.value)
@@ -283,6 +306,9 @@ class Unit:
         assert isinstance(linked.entity, Header)
         header = linked.entity
         external = self.runtime.find(header.name)
+        if external is None and not linked.defined:
+            self.functions[linked.name] = Function(linked.name, (), (Refuse(left_out_message(linked.name)),))
+            return
         replaced = external is not None and (external.overrides or not linked.defined)
         blocks = _forwarder(header) if replaced else linked.module.blocks(header.name)
         lowering = FunctionLowering(self, linked, header, blocks, HANDLERS)
@@ -403,7 +429,8 @@ def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thre
     arguments = _main_arguments(unit, len(main.entity.parameters))
     function = unit.functions["main"]
     parameters = function.parameters[1:] if unit.has_context else function.parameters
-    if not unit.has_context and not constructors:
+    if not (unit.has_context or constructors or unit.at_return or _is_called("main", unit)):
+        unit.functions["main"] = _ending_everything(function)
         return Thread("main", "main", tuple(zip(parameters, arguments, strict=True)))
     emitter = Emitter()
     emitter.span = function.span(0)
@@ -413,11 +440,24 @@ def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thre
         own = (Reg(SELF),)
     for constructor in constructors:
         emitter.emit(Call(None, constructor, own))
-    emitter.emit(Call("result", Address("main"), (*own, *arguments)))
-    emitter.emit(Return(Reg("result")))
+    emitter.emit(Call("status", Address("main"), (*own, *arguments)))
+    for name in unit.at_return:
+        emitter.emit(Call(None, Address(name), own))
+    emitter.emit(Exit(True, Reg("status")))
     unit.functions[START] = emitter.finish(START, ())
     unit.request_all(unit.functions[START])
     return Thread("main", START)
+
+
+def _is_called(name: str, unit: Unit) -> bool:
+    steps = (step for function in unit.functions.values() for step in function.body)
+    return any(address.symbol == name for step in steps for address in _addresses(step))
+
+
+def _ending_everything(main: Function) -> Function:
+    """The return from `main` ends all threads."""
+    body = tuple(Exit(True, step.value) if isinstance(step, Return) else step for step in main.body)
+    return replace(main, body=body)
 
 
 def _main_arguments(unit: Unit, count: int) -> tuple[Const | Address, ...]:

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+from dekker.frontends.c.runtime.allocation import ALLOCATION
 from dekker.frontends.c.runtime.asynchronous import ASYNCHRONOUS
 from dekker.frontends.c.runtime.atomics import ATOMICS
-from dekker.frontends.c.runtime.basic import BASIC
+from dekker.frontends.c.runtime.attributes import ATTRIBUTES
+from dekker.frontends.c.runtime.basic import BASIC, NONDET, nondet
 from dekker.frontends.c.runtime.c11_threads import C11_THREADS
 from dekker.frontends.c.runtime.cplusplus import CPLUSPLUS
+from dekker.frontends.c.runtime.cplusplus_sources import source_flags, source_of
 from dekker.frontends.c.runtime.cplusplus_threads import CPLUSPLUS_PATTERNS, CPLUSPLUS_THREADS
+from dekker.frontends.c.runtime.cplusplus_waiting import WAITING_PATTERNS
+from dekker.frontends.c.runtime.endings import ENDINGS
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Runtime
 from dekker.frontends.c.runtime.locks import LOCKS
 from dekker.frontends.c.runtime.output import OUTPUT
+from dekker.frontends.c.runtime.refused import REFUSED
+from dekker.frontends.c.runtime.strings import STRINGS
 from dekker.frontends.c.runtime.threads import THREADS
 from dekker.frontends.c.runtime.waiting import WAITING
 
+_ANY_NUMBER = External(nondet)
+_PATTERNS = {**CPLUSPLUS_PATTERNS, **WAITING_PATTERNS}
+
 
 class Library(Runtime):
-    """The table, and names of C++ that are spelled with a pattern."""
+    """The table, and names that are spelled with a pattern."""
 
     def find(self, name: str) -> External | None:
         found = self.table.get(name)
+        if found is None and name.startswith(NONDET):
+            return _ANY_NUMBER
         if found is not None or not name.startswith("_ZN"):
             return found
-        return next((item for pattern, item in CPLUSPLUS_PATTERNS.items() if pattern.fullmatch(name)), None)
+        return next((item for pattern, item in _PATTERNS.items() if pattern.fullmatch(name)), None)
+
+    def source_of(self, name: str) -> str | None:
+        path = source_of(name)
+        return None if path is None or not path.exists() else str(path)
 
 
 RUNTIME = Library(
-    BASIC, CPLUSPLUS, THREADS, ASYNCHRONOUS, LOCKS, WAITING, C11_THREADS, ATOMICS, OUTPUT, CPLUSPLUS_THREADS
+    *(REFUSED, BASIC, ENDINGS, ALLOCATION, STRINGS, OUTPUT, ATOMICS),
+    *(ATTRIBUTES, THREADS, ASYNCHRONOUS, LOCKS, WAITING, C11_THREADS),
+    *(CPLUSPLUS, CPLUSPLUS_THREADS),
 )
 
-__all__ = ["RUNTIME", "External", "ExternalCall", "Runtime"]
+__all__ = ["RUNTIME", "External", "ExternalCall", "Runtime", "source_flags"]

@@ -74,6 +74,7 @@ C11_THREADS: Mapping[str, External] = {
     "mtx_unlock": on_mutex(_unlock),
     "mtx_destroy": template("mutex_destroy"),
     "cnd_init": template("condition_init"),
+    "cnd_destroy": template("condition_destroy"),
     "cnd_wait": External(_wait, needs_context=True),
     "cnd_timedwait": External(_timed_wait, needs_context=True),
     "cnd_signal": template("condition_signal"),
@@ -83,5 +84,5 @@ C11_THREADS: Mapping[str, External] = {
     "tss_delete": External(delete_key),
     "tss_get": External(get_value, needs_context=True),
     "tss_set": External(set_value, needs_context=True),
-    **dict.fromkeys(("thrd_detach", "thrd_yield", "thrd_sleep", "cnd_destroy"), External(nothing)),
+    **dict.fromkeys(("thrd_detach", "thrd_yield", "thrd_sleep"), External(nothing)),
 }

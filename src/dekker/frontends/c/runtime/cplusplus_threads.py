@@ -1,5 +1,8 @@
 """What `std::thread`, `std::mutex`, `std::shared_ptr` and their like call: the part of libc++ that is no header.
 
+What the library keeps for each thread is released when the thread begins: only functions that act at its end, which are
+not known here, would use it.
+
 `std::thread` itself, `lock_guard` and `unique_lock` are headers, compiled with the program. A mutex is laid out as that
 of `pthread.h`, a condition variable too; a `shared_mutex` is used as a read-write lock. Time stands still.
 """
@@ -11,13 +14,14 @@ from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.expressions import binary
 from dekker.frontends.c.runtime.basic import ends, nothing
+from dekker.frontends.c.runtime.cplusplus import throw
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import init_mutex, lock_mutex, on_mutex, template, try_lock_mutex, unlock_mutex
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.threads import join
 from dekker.frontends.c.runtime.waiting import timed_wait, wait
 from dekker.ir.expressions import ONE, ZERO, Const, Expr, Reg
-from dekker.ir.instructions import Load, Store
+from dekker.ir.instructions import Free, Load, Store
 
 _LOCAL_DATA = "thread data of libc++"
 
@@ -77,6 +81,10 @@ def _end_of_thread(call: ExternalCall) -> None:
     e.require(binary("eq", 64, Reg(thread), ZERO), "a `std::thread` ends that is neither joined nor detached")
 
 
+def _release_data(call: ExternalCall) -> None:
+    call.emitter.emit(Free(call.argument(1)))
+
+
 def _thread_data(call: ExternalCall) -> Expr:
     """Where the key of what the library keeps for each thread stands: 0."""
     return call.shared(_LOCAL_DATA, 8)
@@ -92,7 +100,7 @@ def _tried(name: str, *, own: bool = False) -> External:
 
 def _throws(what: str) -> External:
     def lower(call: ExternalCall) -> None:
-        call.emitter.fail(f"an exception is thrown: {what}")
+        throw(call, f": {what}")
 
     return ends(lower)
 
@@ -155,7 +163,10 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     "_ZNSt3__122__libcpp_verbose_abortEPKcz": _throws("libc++ gives up"),
 }
 
+_SET_DATA = r"_ZNSt3__121__thread_specific_ptrINS_15__thread_structEE11set_pointerE\w+"
+
 CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
+    re.compile(_SET_DATA): External(_release_data, overrides=True),
     re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
     re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(
         _try_lock, overrides=True, needs_context=True

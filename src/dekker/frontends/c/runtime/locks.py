@@ -15,7 +15,6 @@ from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate
 from dekker.frontends.c.lowering.function import SELF
-from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.whole_program import has_static_kinds, is_used, unlocks_only_here
@@ -144,18 +143,8 @@ LOCKS: Mapping[str, External] = {
     "pthread_mutexattr_init": External(_attributes_init),
     "pthread_mutexattr_settype": External(_set_type),
     "pthread_mutexattr_gettype": External(_get_type),
-    **dict.fromkeys(
-        (
-            "pthread_mutexattr_destroy",
-            "pthread_mutexattr_setpshared",
-            "pthread_mutexattr_setprotocol",
-            "pthread_mutexattr_setprioceiling",
-        ),
-        External(nothing),
-    ),
-    **dict.fromkeys(("pthread_rwlockattr_init", "pthread_rwlockattr_destroy"), External(nothing)),
     "pthread_spin_init": template("spin_init"),
-    "pthread_spin_destroy": External(nothing),
+    "pthread_spin_destroy": template("spin_destroy"),
     "pthread_spin_lock": template("spin_lock"),
     "pthread_spin_trylock": template("spin_trylock", more=(EBUSY,)),
     "pthread_spin_unlock": template("spin_unlock"),

@@ -1,22 +1,24 @@
-"""What programs print, the clock, and random numbers.
+"""What programs print, the clock, random numbers, and what they ask the system.
 
 Printing changes nothing. A call is kept as `Print`, so that a witness can show what the program prints. A call returns
-the length of its text, or 0 if the format has directives, whose values are not formatted here.
+the length of its text, or 0 if the format has directives, whose values are not formatted here. Of a text that a pointer
+leads to, the first byte is read.
 
 Time stands still: clocks show 0. A random number is any number from 0 to the end of the range of
-`__VERIFIER_nondet_int`.
+`__VERIFIER_nondet_int`. There are 2 processors; the environment is empty.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.expressions import offset, truncate
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.ir.expressions import ZERO, Address, Const, Expr, Reg
-from dekker.ir.instructions import Choose, Print, Store
+from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
+from dekker.ir.instructions import Choose, Load, Print, Store
 
 
 def _prints(position: int, *, formatted: bool = True, newline: bool = False) -> Handler:
@@ -27,11 +29,40 @@ def _prints(position: int, *, formatted: bool = True, newline: bool = False) -> 
             raise Problem(f"`{call.name}` with the directive `%n`, which writes to memory, is not supported")
         shown = shown if formatted and text is not None else shown.replace("%", "%%")
         values = [parts[0] for parts in call.arguments[position + 1 :] if parts] if formatted else []
+        variadic = not call.name.startswith("v")
+        _read_texts(call, _text_arguments(call, text, values) if formatted and variadic else [call.argument(position)])
         call.emitter.emit(Print(shown + ("\n" if newline else ""), tuple(values)))
         known = text is not None and not (formatted and "%" in text)
         return Const(len((text or "").encode()) + newline if known else 0)
 
     return lower
+
+
+_DIRECTIVE = re.compile(r"%[-+ #0']*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|j|z|t|L|q)?([a-zA-Z%])")
+
+
+def _text_arguments(call: ExternalCall, text: str | None, values: list[Expr]) -> list[Expr]:
+    """The arguments that `%s` prints. A format that is not constant says nothing about them."""
+    found: list[Expr] = []
+    position = 0
+    for width, precision, letter in _DIRECTIVE.findall(text or ""):
+        position += (width == "*") + (precision == "*")
+        if letter in "%m":
+            continue
+        if position >= len(values):
+            raise Problem(f"`{call.name}`: its format asks for more values than there are", f"the format is {text!r}")
+        if letter == "s" and precision != "0":
+            found.append(values[position])
+        position += 1
+    return found
+
+
+def _read_texts(call: ExternalCall, texts: list[Expr]) -> None:
+    """Their first bytes, so that a text is found that is not there any more. All of them would be a loop, with a
+    bound."""
+    for text in texts:
+        if not isinstance(text, Address):
+            call.emitter.emit(Load(call.emitter.temporary(), text, 1))
 
 
 def _print_character(call: ExternalCall) -> Expr:
@@ -41,7 +72,7 @@ def _print_character(call: ExternalCall) -> Expr:
 
 
 def _random(call: ExternalCall) -> Expr:
-    call.emitter.emit(Choose(call.register, 0, max(0, call.lowering.unit.nondet[1])))
+    call.emitter.emit(Choose(call.register, 0, max(0, call.lowering.unit.nondet[1]), partial=True))
     return Reg(call.register)
 
 
@@ -80,7 +111,10 @@ OUTPUT: Mapping[str, External] = {
     **dict.fromkeys(("fputs", "perror"), External(_prints(0, formatted=False))),
     **dict.fromkeys(("putchar", "fputc", "putc"), External(_print_character)),
     **dict.fromkeys(("fflush", "setbuf", "setvbuf", "srand", "srandom"), External(nothing)),
-    **dict.fromkeys(("rand", "random"), External(_random)),
+    **dict.fromkeys(("rand", "random", "rand_r", "lrand48", "arc4random"), External(_random)),
+    **dict.fromkeys(("getenv", "secure_getenv", "setlocale", "isatty", "sched_getcpu"), External(nothing)),
+    **dict.fromkeys(("getpid", "gettid", "getppid", "getuid"), External(lambda call: ONE)),
+    **dict.fromkeys(("sysconf", "get_nprocs", "get_nprocs_conf"), External(lambda call: Const(2))),
     "time": External(_time),
     "clock": External(nothing),
     "clock_gettime": External(_fill_time(1)),

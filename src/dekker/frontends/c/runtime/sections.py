@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dekker.frontends.c.runtime.templates import library
+from dekker.frontends.c.runtime.templates import template_function
 from dekker.ir.expressions import Address, Reg
 from dekker.ir.instructions import AtomicBegin, AtomicEnd, Await, CompareExchange, Instruction, Return, Store
 from dekker.ir.program import Function, Object, Program
@@ -51,9 +51,9 @@ def _convert(function: Function) -> Function:
 
 def _steps(step: Instruction, again: str) -> list[Instruction]:
     if isinstance(step, AtomicBegin):
-        return [_named(item, again) for item in library()["section_begin"].body if not isinstance(item, Return)]
+        return [_named(item, again) for item in template_function("section_begin").body if not isinstance(item, Return)]
     if isinstance(step, AtomicEnd):
-        return [_named(item, again) for item in library()["section_end"].body if not isinstance(item, Return)]
+        return [_named(item, again) for item in template_function("section_end").body if not isinstance(item, Return)]
     return [step]
 
 

@@ -8,6 +8,7 @@ in a message is the name that the program calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
@@ -29,14 +30,33 @@ def expand(call: ExternalCall, name: str, *arguments: Expr, instead: Mapping[str
     return _Expansion(call, instead or {}).emit(name, arguments)
 
 
-@cache
+def template_function(name: str) -> Function:
+    return _functions_of(function_files()[name])[name]
+
+
 def library() -> dict[str, Function]:
-    found: dict[str, Function] = {}
-    for file in sorted(files(__package__).joinpath("library").iterdir(), key=lambda item: item.name):
-        if file.name.endswith(".ir"):
-            program = parse_program(Source(file.name, file.read_text(encoding="utf-8")))
-            found |= program.function_by_name
-    return found
+    """All functions of all files."""
+    return {name: template_function(name) for name in function_files()}
+
+
+@cache
+def _texts() -> dict[str, str]:
+    folder = sorted(files(__package__).joinpath("library").iterdir(), key=lambda item: item.name)
+    return {file.name: file.read_text(encoding="utf-8") for file in folder if file.name.endswith(".ir")}
+
+
+@cache
+def function_files() -> dict[str, str]:
+    """In which file a function is. Programs use few of them, and reading a file takes a while."""
+    return {name: file for file, text in _texts().items() for name in _HEADER.findall(text)}
+
+
+@cache
+def _functions_of(file: str) -> Mapping[str, Function]:
+    return parse_program(Source(file, _texts()[file])).function_by_name
+
+
+_HEADER = re.compile(r"^function (\w+)\(", re.MULTILINE)
 
 
 _TARGETS = frozenset(("dst", "success", "status"))
@@ -51,7 +71,7 @@ class _Expansion:
         self.prefix = ""
 
     def emit(self, name: str, arguments: tuple[Expr, ...]) -> Expr:
-        emitter, function = self.call.emitter, library()[self.instead.get(name, name)]
+        emitter, function = self.call.emitter, template_function(self.instead.get(name, name))
         self.prefix = emitter.temporary()
         self.values = dict(zip(function.parameters, arguments, strict=True))
         end, result = f"{self.prefix}.%end", f"{self.prefix}.%result"

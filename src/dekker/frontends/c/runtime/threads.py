@@ -5,8 +5,7 @@ with a value by `pthread_exit`, it is instead the address of an object with that
 thread is told.
 
 Keys: 1 to 7, so that destructors need no loop; 0 is that of the C++ library. Destructors run once when a thread ends,
-in the order of their keys; a value that a destructor sets is not destroyed again. The end of `main` ends no other
-thread and runs no destructor.
+in the order of their keys; a value that a destructor sets is not destroyed again. The end of `main` runs no destructor.
 """
 
 from __future__ import annotations
@@ -18,11 +17,13 @@ from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import binary, offset, scaled, truncate
 from dekker.frontends.c.lowering.function import SELF
 from dekker.frontends.c.runtime.basic import nothing
-from dekker.frontends.c.runtime.interface import External, ExternalCall
+from dekker.frontends.c.runtime.endings import run_at_thread_end
+from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
+from dekker.frontends.c.runtime.locks import EBUSY, ETIMEDOUT
 from dekker.frontends.c.runtime.waiting import EAGAIN
 from dekker.frontends.c.runtime.whole_program import has_match, is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Assign, Call, Exit, Join, Load, Order, Return, Rmw, Store
+from dekker.ir.instructions import Allocate, Assign, Call, Choose, Exit, Join, Load, Order, Return, Rmw, Store
 
 END_OF_KEYS = 8
 START = "%pthread"
@@ -43,7 +44,7 @@ _ENDS_WITH_VALUE = re.compile(r"(?:call|invoke) [^\n]*@(?:pthread_exit\((?!ptr (
 def create(call: ExternalCall, place: Expr, function: Expr, argument: Expr) -> Expr:
     """Starts a thread and leaves its identifier at `place`."""
     e = call.emitter
-    if not (_has_identity(call) or _has_keys(call)):
+    if not (_has_identity(call) or _has_destructors(call)):
         e.emit(Store(place, call.spawn(function, (argument,)), 8))
         return ZERO
     start = _start_function(call)
@@ -51,7 +52,7 @@ def create(call: ExternalCall, place: Expr, function: Expr, argument: Expr) -> E
         e.emit(Store(place, call.spawn(start, (function, argument, ZERO)), 8))
         return ZERO
     identity = e.temporary()
-    e.emit(Allocate(identity, Const(16), zeroed=True))
+    e.emit(Allocate(identity, Const(16), zeroed=True, permanent=True))
     number = call.spawn(start, (function, argument, Reg(identity)))
     e.emit(Store(Reg(identity), number, 8))
     e.emit(Store(place, Reg(identity), 8))
@@ -66,6 +67,10 @@ def _has_identity(call: ExternalCall) -> bool:
     return is_used(call, "pthread_self", "thrd_current") or has_match(call, _ENDS_WITH_VALUE)
 
 
+def _has_destructors(call: ExternalCall) -> bool:
+    return _has_keys(call) or is_used(call, "__cxa_thread_atexit", "__cxa_thread_atexit_impl")
+
+
 def _has_keys(call: ExternalCall) -> bool:
     return is_used(call, "pthread_key_create", "tss_create")
 
@@ -78,6 +83,7 @@ def _start_function(call: ExternalCall) -> Address:
         if _has_identity(call):
             e.emit(Store(call.thread_local(_IDENTITY, 8), Reg("identity"), 8))
         e.emit(Call("result", *call.call(Reg("function"), (Reg("argument"),))))
+        run_at_thread_end(call, e)
         if _has_keys(call):
             e.emit(Call(None, *call.call(_destroy_function(call), ())))
         e.emit(Return(Reg("result")))
@@ -121,12 +127,30 @@ def _join(call: ExternalCall) -> Expr:
     return join(call, call.argument(0), call.argument(1), 8)
 
 
+def _impatient_join(error: int) -> Handler:
+    """Either the thread has ended, or it has not yet: that is any moment before it is joined."""
+
+    def lower(call: ExternalCall) -> Expr:
+        e, late, end = call.emitter, call.emitter.temporary(), call.emitter.new_label()
+        result = e.temporary()
+        e.emit(Assign(result, Const(error)))
+        e.emit(Choose(late, 0, 1))
+        e.branch(Reg(late), end)
+        join(call, call.argument(0), call.argument(1), 8)
+        e.emit(Assign(result, ZERO))
+        e.place(end)
+        return Reg(result)
+
+    return lower
+
+
 def leave(call: ExternalCall) -> None:
     """Ends the thread with a value; what joins it takes that."""
     value = call.argument(0)
     if has_match(call, _ENDS_WITH_VALUE) and value != ZERO:
         identity = identity_of_thread(call)
         call.emitter.emit(Store(offset(identity, _VALUE_OFFSET), value, 8))
+    run_at_thread_end(call, call.emitter)
     if _has_keys(call):
         call.emitter.emit(Call(None, *call.call(_destroy_function(call), ())))
     call.emitter.emit(Exit())
@@ -225,6 +249,8 @@ def _destroy(call: ExternalCall, e: Emitter, key: int) -> None:
 THREADS: Mapping[str, External] = {
     "pthread_create": External(_create),
     "pthread_join": External(_join),
+    "pthread_tryjoin_np": External(_impatient_join(EBUSY)),
+    **dict.fromkeys(("pthread_timedjoin_np", "pthread_clockjoin_np"), External(_impatient_join(ETIMEDOUT))),
     "pthread_exit": External(leave, returns=False, needs_context=True),
     "pthread_self": External(identity_of_thread, needs_context=True),
     "pthread_equal": External(_equal),
@@ -235,15 +261,6 @@ THREADS: Mapping[str, External] = {
     **dict.fromkeys(
         (
             "pthread_detach",
-            "pthread_attr_init",
-            "pthread_attr_destroy",
-            "pthread_attr_setdetachstate",
-            "pthread_attr_setstacksize",
-            "pthread_attr_setscope",
-            "pthread_attr_setschedpolicy",
-            "pthread_attr_setinheritsched",
-            "pthread_setconcurrency",
-            "pthread_setname_np",
             "sched_yield",
             "pthread_yield",
             "usleep",

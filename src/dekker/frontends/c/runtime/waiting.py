@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dekker.frontends.c.lowering.expressions import binary
+from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, static_kind, template
@@ -27,6 +29,7 @@ from dekker.ir.instructions import Assign, Store
 EAGAIN = 11
 ERRNO = "errno"
 _MINUS_ONE = Const(0xFFFF_FFFF)
+_O_CREAT, _O_EXCL = 0o100, 0o200
 
 
 def wait(call: ExternalCall, condition: Expr, mutex: Expr) -> Expr:
@@ -70,6 +73,21 @@ def _semaphore_init(call: ExternalCall) -> Expr:
     return expand(call, "semaphore_init", call.argument(0), call.argument(2))
 
 
+def _named_semaphore(call: ExternalCall) -> Expr:
+    name = call.text(0)
+    if name is None:
+        raise Problem(f"`{call.name}`: the name of the semaphore is not constant", "use `sem_init`")
+    return call.shared(f"semaphore {name}", 32)
+
+
+def _semaphore_open(call: ExternalCall) -> Expr:
+    """`sem_open(name, flags, mode, value)`"""
+    flags = call.argument(1)
+    value = call.argument(3) if len(call.arguments) > 3 else ZERO
+    creates, only_new = (binary("ne", 32, binary("and", 32, flags, Const(flag)), ZERO) for flag in (_O_CREAT, _O_EXCL))
+    return expand(call, "semaphore_open", _named_semaphore(call), creates, only_new, value)
+
+
 def _barrier_init(call: ExternalCall) -> Expr:
     return expand(call, "barrier_init", call.argument(0), call.argument(2))
 
@@ -80,6 +98,8 @@ def errno(call: ExternalCall) -> Expr:
 
 WAITING: Mapping[str, External] = {
     "pthread_cond_init": template("condition_init"),
+    "pthread_cond_destroy": template("condition_destroy"),
+    "pthread_barrier_destroy": template("barrier_destroy"),
     "pthread_cond_wait": External(_wait, needs_context=True),
     **dict.fromkeys(
         ("pthread_cond_timedwait", "pthread_cond_clockwait"),
@@ -88,6 +108,8 @@ WAITING: Mapping[str, External] = {
     "pthread_cond_signal": template("condition_signal"),
     "pthread_cond_broadcast": template("condition_broadcast"),
     "sem_init": External(_semaphore_init),
+    "sem_open": External(_semaphore_open),
+    "sem_unlink": External(lambda call: expand(call, "semaphore_unlink", _named_semaphore(call))),
     "sem_wait": template("semaphore_wait"),
     "sem_trywait": External(_try_semaphore(EAGAIN)),
     **dict.fromkeys(("sem_timedwait", "sem_clockwait"), External(_try_semaphore(ETIMEDOUT))),
@@ -99,14 +121,8 @@ WAITING: Mapping[str, External] = {
     "__errno_location": External(errno, needs_context=True),
     **dict.fromkeys(
         (
-            "pthread_cond_destroy",
-            "pthread_condattr_init",
-            "pthread_condattr_destroy",
-            "pthread_condattr_setclock",
             "sem_destroy",
-            "pthread_barrier_destroy",
-            "pthread_barrierattr_init",
-            "pthread_barrierattr_destroy",
+            "sem_close",
         ),
         External(nothing),
     ),

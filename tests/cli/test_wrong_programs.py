@@ -1,0 +1,154 @@
+"""Programs with something wrong in them end in a clear message and the right status, never in a traceback or a hang."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import Outcome, dekker
+
+pytest.importorskip("ziglang", reason="the compiler is not installed")
+
+THREADS = "#include <pthread.h>\n#include <stdlib.h>\nvoid *f(void *p) { return 0; }\n"
+
+REFUSED = [
+    ("int main(void) { return 0 }", "expected ';'"),
+    ("int f(void) { return 0; }", "there is no function `main`"),
+    ("", "there is no function `main`"),
+    ("int far(void); int main(void) { return far(); }", "the function `far` is not defined"),
+    ("int main(void) { return never_declared(); }", "the function `never_declared` is not defined"),
+    ("extern int far; int main(void) { return far; }", "the variable `far` is declared, but no file defines it"),
+    ("long double x; int main(void) { return x > 0; }", "`x86_fp80` are not supported"),
+    ("int main(void) { void *l[] = {&&a}; goto *l[0]; a: return 0; }", "computed goto"),
+    ('int main(void) { __asm__("movl $1, %eax"); return 0; }', "the inline assembly `movl $$1, %eax` is not supported"),
+    ("_Atomic __int128 x; int main(void) { x++; return 0; }", "atomic accesses of 16 bytes"),
+    ("char huge[3000000000UL]; int main(void) { return huge[1]; }", "do not fit into memory"),
+    ('#include <stdio.h>\nint main(void) { int x; return scanf("%d", &x); }', "reads input"),
+]
+
+VIOLATING = [
+    ("int main(void) { int x = 0; return 5 / x; }", "division by zero"),
+    ("int main(void) { int x = -1, y = -2147483647 - 1; return y / x; }", "does not fit its type"),
+    ("int main(void) { int x = 40; return 1 << x; }", "a shift of 32 bits by as many or more"),
+    ("int main(void) { __builtin_unreachable(); }", "never reaches"),
+    ("int f(int n) { return f(n + 1) + 1; } int main(void) { return f(0); }", "nested too deeply"),
+    ("#include <stdlib.h>\nint main(void) { char *p = malloc(1UL << 40); return p[5]; }", "allocation"),
+    ("#include <stdlib.h>\nint main(void) { for (;;) malloc(1 << 20); }", "allocation"),
+    ("int main(void) { int *p; return *p; }", "null pointer"),
+    ("int main(void) { int a[3], i = 5; return a[i]; }", "out of bounds"),
+    ("int main(void) { void (*f)(void) = 0; f(); }", "invalid call"),
+    ("#include <stdlib.h>\nint main(void) { int x; free(&x); }", "invalid free"),
+    ("#include <stdlib.h>\nint main(void) { int *p = malloc(4); free(p); free(p); }", "double free"),
+    ("#include <stdlib.h>\nint main(void) { int *p = malloc(4); free(p); return *p; }", "use after free"),
+    ("#include <stdlib.h>\nint main(void) { abort(); }", "`abort` is called"),
+    (THREADS + "int main(void) { pthread_join(7, 0); }", "join of 7"),
+]
+
+
+def check(folder: Path, text: str, *arguments: str) -> Outcome:
+    file = folder / "program.c"
+    file.write_text(text + "\n", encoding="utf-8")
+    return dekker("check", str(file), "-m", "sc", "--timeout", "60", *arguments)
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_what_cannot_be_checked_is_the_users_fault(tmp_path: Path, text: str, message: str) -> None:
+    outcome = check(tmp_path, text)
+    assert outcome.status == 2, outcome.out
+    assert message in outcome.err
+    assert "program.c" in outcome.err or "do not fit" in message
+
+
+@pytest.mark.parametrize(("text", "message"), VIOLATING)
+def test_what_goes_wrong_is_a_violation_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    outcome = check(tmp_path, text)
+    assert outcome.status == 1, outcome.err
+    assert message in outcome.out
+    assert f"program.c:{len(text.splitlines())}:" in outcome.out
+
+
+@pytest.mark.parametrize(
+    "loop", ["for (;;) {}", "for (int i = 0;; i++) {}", "int n = 3; while (n) n = n * 5 + 2 | 1;", "while (1) f(0);"]
+)
+def test_loops_without_end_are_no_violation_and_end(tmp_path: Path, loop: str) -> None:
+    outcome = check(tmp_path, f"{THREADS}int main(void) {{ {loop} }}")
+    assert outcome.status == 0, outcome.out + outcome.err
+    assert "0 complete executions" in outcome.out
+
+
+def test_thousands_of_threads_are_too_many_and_said_to_be(tmp_path: Path) -> None:
+    body = "pthread_t t[3000]; for (int i = 0; i < 3000; i++) pthread_create(&t[i], 0, f, 0);"
+    outcome = check(tmp_path, f"{THREADS}int main(void) {{ {body} }}")
+    assert outcome.status == 3, outcome.out + outcome.err
+    assert "stopped by" in outcome.out
+
+
+def test_large_arrays_on_the_stack_are_fine(tmp_path: Path) -> None:
+    assert check(tmp_path, "int main(void) { char a[20000000]; a[19999999] = 1; return a[5]; }").status == 0
+
+
+def test_a_definition_in_two_files_is_an_error_that_names_both(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one.c", "two.c")]
+    for file in files:
+        file.write_text("int f(void) { return 1; }\nint main(void) { return f(); }\n", encoding="utf-8")
+    outcome = dekker("check", *map(str, files))
+    assert outcome.status == 2
+    assert "defined twice" in outcome.err
+    assert all(file.name in outcome.err for file in files)
+
+
+def test_functions_of_one_file_and_tentative_definitions(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.c", tmp_path / "two.c"
+    one.write_text(
+        "#include <assert.h>\nint t; extern int u; static int f(void) { return 1; } int g(void);\n"
+        "int main(void) { assert(f() == 1 && g() == 2 && t == 0 && u == 7); }\n"
+    )
+    two.write_text("int t, u = 7; static int f(void) { return 2; } int g(void) { return f(); }\n")
+    assert dekker("check", str(one), str(two), "-m", "sc").status == 0
+
+
+LEAK = """#include <pthread.h>
+#include <stdlib.h>
+struct node { struct node *next; } *head;
+void *f(void *keep) {
+  int *p = malloc(4);
+  *p = 1;
+  if (keep) free(p);
+  return 0;
+}
+int main(void) {
+  for (int i = 0; i < 3; i++) {
+    struct node *n = malloc(sizeof *n);
+    n->next = head;
+    head = n;
+  }
+  pthread_t t;
+  pthread_create(&t, 0, f, FREE);
+  pthread_join(t, 0);
+}
+"""
+
+
+def test_leaks(tmp_path: Path) -> None:
+    assert check(tmp_path, LEAK, "--", "-DFREE=0").status == 0
+    outcome = check(tmp_path, LEAK, "--leaks", "--json", "-", "--", "-DFREE=0")
+    assert outcome.status == 1
+    violation = json.loads(outcome.out)["violation"]
+    assert (violation["kind"], violation["line"]) == ("leak", 5)
+    assert check(tmp_path, LEAK, "--leaks", "--", "-DFREE=&head").status == 0
+
+
+NONDET = """extern int __VERIFIER_nondet_int(void); extern void reach_error(void);
+int main(void) { if (__VERIFIER_nondet_int() == 5) reach_error(); }
+"""
+
+
+def test_numbers_that_are_left_open_bound_the_verdict(tmp_path: Path) -> None:
+    bounded = check(tmp_path, NONDET)
+    assert bounded.out.startswith("SAFE_WITHIN_BOUND")
+    assert "from -1 to 2 (--nondet)" in bounded.out
+    assert check(tmp_path, NONDET, "--nondet", "0..5").status == 1
+    assert check(tmp_path, NONDET, "--nondet", "5..0").status == 2
+    exact = NONDET.replace("_int", "_bool").replace("extern int", "extern _Bool")
+    assert check(tmp_path, exact).out.startswith("SAFE under")

@@ -1,0 +1,32 @@
+"""What docs/c-programs.md shows is what happens."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+from tests.cli.calls import dekker
+from tests.docs.test_readme import ROOT, unindented
+from tests.docs.test_witnesses import SESSION
+
+pytest.importorskip("ziglang", reason="the compiler is not installed")
+
+TEXT = (ROOT / "docs" / "c-programs.md").read_text(encoding="utf-8")
+
+
+def test_the_sessions_are_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    sessions = SESSION.findall(TEXT)
+    assert len(sessions) == 2
+    for arguments, output in sessions:
+        assert dekker(*shlex.split(arguments)).out.strip() == unindented(output).strip(), arguments
+
+
+def test_every_key_is_described() -> None:
+    program = str(ROOT / "examples" / "c" / "table1" / "peterson.c")
+    answer = json.loads(dekker("check", program, "--model", "tso", "--json", "-").out)
+    described = set(re.findall(r"`(\w+)`", TEXT[TEXT.index("## For other programs") :]))
+    for part in (answer, answer["bounds"], answer["violation"]):
+        assert part.keys() <= described
