@@ -80,6 +80,10 @@ def compare(seed: int) -> int:
     return compared
 
 
+def test_a_store_that_nobody_notices_takes_room() -> None:
+    assert compare(2807)
+
+
 def test_random_programs() -> None:
     assert sum(compare(seed) for seed in range(SLICE)) > 20 * SLICE
 

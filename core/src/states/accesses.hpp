@@ -285,9 +285,7 @@ class Accesses {
     const Value value = whole & low_bits(8u * i.size);
     const Location where = map_.locate(state.memory, address, i.size);
     if (!where.is_private) share(state.memory, contents_, value);
-    const bool straight = !has_buffers() || where.is_private ||
-                          (!has_own_entry(thread, address, i.size) && is_unnoticed(state, t, where, address, i.size, true));
-    if (straight) {
+    if (goes_straight(state, t, where, address, i.size)) {
       note({ActionKind::write, place(thread, t), address, i.size, value});
       write(state, t, address, i.size, value);
       return;
@@ -297,6 +295,15 @@ class Accesses {
     thread.buffer.push_back({address, value, i.size, group});
     thread.opens_group = false;
     largest_buffer = std::max<std::uint64_t>(largest_buffer, thread.buffer.size());
+  }
+
+  // A store that nobody else can notice might as well leave its buffer at once. If it would have to wait there behind others,
+  // it takes room that the bound counts.
+  bool goes_straight(const State& state, std::int32_t t, const Location& where, Address address, std::uint8_t size) const {
+    if (!has_buffers() || where.is_private) return true;
+    const ThreadState& thread = state.threads[at(t)];
+    if (!thread.buffer.empty() && (options_.buffer_bound != 0 || has_own_entry(thread, address, size))) return false;
+    return is_unnoticed(state, t, where, address, size, true);
   }
 
   static std::uint8_t next_group(const ThreadState& thread) {

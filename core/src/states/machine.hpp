@@ -179,12 +179,12 @@ class Machine : public Accesses {
       return thread.link_size == 0 ? Readiness::choice : Readiness::visible;
     if (i.operation == Operation::compare_exchange && i.is_weak) return Readiness::visible;
     const bool is_plain_store = i.operation == Operation::store;
-    if (is_plain_store && has_buffers() && !place.is_private && has_room(thread)) return Readiness::local;
+    if (is_plain_store && has_buffers() && !place.is_private)
+      return has_room(thread) ? Readiness::local : Readiness::visible;
     const bool is_update = i.operation == Operation::update || i.operation == Operation::compare_exchange;
     if (is_update && !thread.buffer.empty()) return Readiness::visible;
     if (i.is_exclusive && has_buffers() && !thread.buffer.empty()) return Readiness::visible;
     if (place.is_private) return Readiness::local;
-    if (is_plain_store && has_own_entry(thread, address, i.size)) return Readiness::visible;
     if (!is_plain_store && !is_update && has_urgent_entry(thread)) return Readiness::visible;
     const bool is_read = i.operation == Operation::load && !i.is_exclusive;
     return is_unnoticed(state, t, place, address, i.size, !is_read) ? Readiness::local : Readiness::visible;

@@ -164,10 +164,14 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "cut": [_place(span) for span in result.cut_at],
             "nondet": [list(pair) for pair in report.ranges],
             "stopped_by": result.stopped_by,
-            "other": result.bound,
+            **({"other": result.bound} if result.bound else {}),
         },
-        "choice": result.choice,
-        "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
+        "stats": {
+            **stats,
+            **({"choice": result.choice} if result.choice else {}),
+            "time_s": round(report.time_s, 6),
+            "violations": len(report.violations),
+        },
         "violation": _violation(report.violations, witness) if report.violations else None,
         **({"schedule": schedule_record(result.examples.schedule)} if result.examples.schedule else {}),
     }
