@@ -47,7 +47,9 @@ inline bool is_harmless_with_number(BinaryOperator operation, Value pointer, Val
   }
 }
 
-inline bool is_comparison(BinaryOperator operation) { return operation >= BinaryOperator::eq; }
+inline bool is_comparison(BinaryOperator operation) {
+  return operation >= BinaryOperator::eq && operation <= BinaryOperator::sge;
+}
 
 inline bool is_harmless_with_pointer(BinaryOperator operation, Value left, Value right) {
   if (operation == BinaryOperator::eq || operation == BinaryOperator::ne) return true;

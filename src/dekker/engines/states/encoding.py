@@ -8,9 +8,18 @@ from typing import Any
 
 from dekker.engines.states.footprints import ANYTHING, Footprint, Footprints, footprints
 from dekker.engines.states.locality import local_allocations
-from dekker.errors import UnsupportedError
-from dekker.ir.arithmetic import BINARY_OPERATORS, RMW_OPERATORS, UNARY_OPERATORS, mask
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.expressions import (
+    ALL_BINARY_OPERATORS,
+    ALL_UNARY_OPERATORS,
+    Address,
+    Binary,
+    Const,
+    Expr,
+    Reg,
+    Select,
+    Unary,
+)
 from dekker.ir.fences import FENCES
 from dekker.ir.flow import Hidden, live_at_starts
 from dekker.ir.instructions import (
@@ -51,8 +60,8 @@ OPERATIONS: tuple[type[Instruction], ...] = (
     *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure),
 )
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)
-UNARY_CODES = {name: code for code, name in enumerate(UNARY_OPERATORS)}
-BINARY_CODES = {name: code for code, name in enumerate(BINARY_OPERATORS)}
+UNARY_CODES = {name: code for code, name in enumerate(ALL_UNARY_OPERATORS)}
+BINARY_CODES = {name: code for code, name in enumerate(ALL_BINARY_OPERATORS)}
 UPDATE_CODES = {name: code for code, name in enumerate(RMW_OPERATORS)}
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
 SIGNED, EXCLUSIVE, WEAK, STACK, LOCAL, PROGRAM = 1, 2, 4, 8, 16, 32
@@ -167,9 +176,9 @@ class _Encoder:
             case Address():
                 return [CONSTANT, 0, 0, self.layout.resolve(expression)]
             case Unary(op, width, operand):
-                return [*self._postfix(operand), UNARY, _code(UNARY_CODES, op), width, 0]
+                return [*self._postfix(operand), UNARY, UNARY_CODES[op], width, 0]
             case Binary(op, width, left, right):
-                return [*self._postfix(left), *self._postfix(right), BINARY, _code(BINARY_CODES, op), width, 0]
+                return [*self._postfix(left), *self._postfix(right), BINARY, BINARY_CODES[op], width, 0]
             case Select(condition, then, other):
                 alternatives = [*self._postfix(then), *self._postfix(other)]
                 return [*self._postfix(condition), *alternatives, SELECT, 0, 0, 0]
@@ -191,12 +200,6 @@ class _Encoder:
 
 def _signed(bits: int) -> int:
     return bits - (1 << 64) if bits >> 63 else bits
-
-
-def _code(codes: dict[str, int], operator: str) -> int:
-    if operator not in codes:
-        raise UnsupportedError(f"the states engine does not handle the operator '{operator}' (floating point)")
-    return codes[operator]
 
 
 # --- the fields of instructions
