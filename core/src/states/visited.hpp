@@ -20,9 +20,9 @@ class Visited {
     const std::uint64_t hash = hash_of(ids);
     std::size_t i = hash & mask_;
     for (; slots_[i] != 0; i = (i + 1) & mask_)
-      if (is_equal(slots_[i] - 1, ids, hash)) return {slots_[i] - 1, false};
+      if (may_be(slots_[i], hash) && is_equal(number_in(slots_[i]), ids, hash)) return {number_in(slots_[i]), false};
     const auto number = static_cast<std::uint32_t>(parents_.size());
-    slots_[i] = number + 1;
+    slots_[i] = slot_for(number, hash);
     parents_.push_back(parent);
     if (is_compact_) {
       hashes_.push_back(hash);
@@ -39,7 +39,7 @@ class Visited {
     if (parents_.empty()) return false;
     const std::uint64_t hash = hash_of(ids);
     for (std::size_t i = hash & mask_; slots_[i] != 0; i = (i + 1) & mask_)
-      if (is_equal(slots_[i] - 1, ids, hash)) return true;
+      if (may_be(slots_[i], hash) && is_equal(number_in(slots_[i]), ids, hash)) return true;
     return false;
   }
 
@@ -61,7 +61,7 @@ class Visited {
   std::uint32_t parent(std::uint32_t number) const { return parents_[number]; }
   std::size_t size() const { return parents_.size(); }
   std::size_t bytes() const {
-    return 4 * (ids_.capacity() + parents_.capacity() + slots_.capacity() + pending_.capacity()) + 8 * hashes_.capacity();
+    return 4 * (ids_.capacity() + parents_.capacity() + pending_.capacity()) + 8 * (hashes_.capacity() + slots_.capacity());
   }
   bool is_compact() const { return is_compact_; }
 
@@ -84,6 +84,12 @@ class Visited {
   }
 
  private:
+  // A slot holds the number of a state plus 1, and half of its hash, so that others need not be looked at.
+  static std::uint64_t slot_for(std::uint32_t number, std::uint64_t hash) { return (hash & upper_half) | (number + 1); }
+  static std::uint32_t number_in(std::uint64_t slot) { return static_cast<std::uint32_t>(slot) - 1; }
+  static bool may_be(std::uint64_t slot, std::uint64_t hash) { return ((slot ^ hash) & upper_half) == 0; }
+  static constexpr std::uint64_t upper_half = ~std::uint64_t{0} << 32;
+
   bool is_equal(std::uint32_t number, std::span<const std::uint32_t> ids, std::uint64_t hash) const {
     if (is_compact_) return hashes_[number] == hash;
     const std::uint32_t* known = ids_.data() + std::size_t{number} * stride_;
@@ -98,9 +104,10 @@ class Visited {
     slots_.assign(slots_.empty() ? 1024 : 2 * slots_.size(), 0);
     mask_ = slots_.size() - 1;
     for (std::uint32_t number = 0; number < parents_.size(); ++number) {
-      std::size_t i = hash(number) & mask_;
+      const std::uint64_t its_hash = hash(number);
+      std::size_t i = its_hash & mask_;
       while (slots_[i] != 0) i = (i + 1) & mask_;
-      slots_[i] = number + 1;
+      slots_[i] = slot_for(number, its_hash);
     }
   }
 
@@ -122,7 +129,7 @@ class Visited {
   std::size_t stride_ = 0;
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint32_t> parents_;
-  std::vector<std::uint32_t> slots_;
+  std::vector<std::uint64_t> slots_;
   std::size_t mask_ = 0;
   bool is_compact_ = false;
   std::vector<std::uint64_t> hashes_;
