@@ -131,6 +131,8 @@ class Searcher {
       record_final(number);
       return;
     }
+    readiness_.resize(current_.threads.size());
+    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t) readiness_[at(t)] = machine_.readiness(current_, t);
     const std::uint64_t before = n_successors_;
     const std::int32_t holder = section_holder();
     if (holder != none) {
@@ -153,18 +155,16 @@ class Searcher {
   bool step(std::uint32_t number, std::int32_t t) {
     bool all_new = true;
     const std::uint64_t before = n_successors_;
-    steps_.each(current_, t, [&](State& next) {
+    steps_.each(current_, t, readiness_[at(t)], [&](State& next) {
       ++n_successors_;
       if (!add(next, number)) all_new = false;
     });
     return all_new && n_successors_ != before;
   }
 
-  std::int32_t unnoticed_thread() {
-    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t) {
-      const Readiness readiness = machine_.readiness(current_, t);
-      if (readiness == Readiness::local || readiness == Readiness::choice) return t;
-    }
+  std::int32_t unnoticed_thread() const {
+    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t)
+      if (readiness_[at(t)] == Readiness::local || readiness_[at(t)] == Readiness::choice) return t;
     return none;
   }
 
@@ -481,6 +481,7 @@ class Searcher {
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint32_t> group_;
   State current_;  // what steps start from; its components are numbered
+  std::vector<Readiness> readiness_;  // of the threads of `current_`
   std::uint64_t n_expanded_ = 0;
   std::uint64_t n_successors_ = 0;
   bool has_violation_ = false;

@@ -14,11 +14,16 @@ class Steps {
   // Calls `emit` with every state that one step of the thread leads to. What `emit` is given is overwritten afterwards.
   template <class Emit>
   void each(State& from, std::int32_t t, Emit&& emit) {
+    each(from, t, machine_.readiness(from, t), emit);
+  }
+
+  template <class Emit>
+  void each(State& from, std::int32_t t, Readiness readiness, Emit&& emit) {
     const auto finish = [&](State& next) {
       machine_.run(next, t);
       emit(next);
     };
-    switch (machine_.readiness(from, t)) {
+    switch (readiness) {
       case Readiness::nothing: return;
       case Readiness::local: finish(copy(from)); return;
       case Readiness::choice: choices(from, t, finish); return;
