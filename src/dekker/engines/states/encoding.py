@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dekker.engines.states.footprints import ANYTHING, Footprint, Footprints, footprints
+from dekker.engines.states.liveness import needed_at_starts
 from dekker.engines.states.locality import local_allocations
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
 from dekker.ir.expressions import (
@@ -21,7 +22,7 @@ from dekker.ir.expressions import (
     Unary,
 )
 from dekker.ir.fences import FENCES
-from dekker.ir.flow import Hidden, live_at_starts
+from dekker.ir.flow import Hidden
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -145,7 +146,7 @@ class _Encoder:
         code: list[int] = []
         for index, step in enumerate(function.body):
             code += self._instruction(step, index, is_local=index in local)
-        dead = [self._dead(names) for names in live_at_starts(function, live)]
+        dead = [self._dead(names) for names in needed_at_starts(function, live)]
         return code, len(self.registers), initial, parameters, dead, self.footprints.future[function.name]
 
     def _dead(self, live: Collection[object]) -> list[int]:
