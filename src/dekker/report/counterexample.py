@@ -184,7 +184,7 @@ class _View:
         name = self.rows.name(row)
         if row.call:
             return f"{name} {row.call}{self._effect(row)}"
-        return f"{name} {', '.join(self._actions(row))}"
+        return f"{name} {', '.join(dict.fromkeys(self._actions(row)))}"
 
     def _actions(self, row: Row) -> Iterator[str]:
         events = [(number, self.witness.events[number]) for number in row.events]
