@@ -21,6 +21,7 @@
 #include "dekker/text.hpp"
 #include "model_arguments.hpp"
 #include "rsmc.hpp"
+#include "states.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -234,4 +235,5 @@ NB_MODULE(_core, module) {
   bind_relation(module);
   bind_model(module);
   rsmc::bind_explorer(module);
+  states::bind_search(module);
 }

@@ -68,3 +68,8 @@ def explore(
     limits: tuple[int, bool, int, float, int, bool, bool, bool],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
+def search_states(
+    program: tuple[Any, ...],
+    options: tuple[int, int, int, int, float, int],
+    progress: Callable[[dict[str, int]], object] | None,
+) -> dict[str, Any]: ...

@@ -13,8 +13,9 @@ from typing import Any
 
 from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
 from dekker._core import explore as explore_natively
+from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
-from dekker.task import Limits, Progress
+from dekker.task import Limits, Progress, Search
 
 __all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore"]
 
@@ -181,6 +182,77 @@ def _explore(
         ),
         progress,
     )
+
+
+ACTIONS = (
+    *("read", "write", "buffered", "commit", "fence", "choice", "spawn", "join", "begin", "end", "allocate", "release"),
+    "failure",
+)
+STATE_MODELS = ("sc", "tso", "pso")
+VIOLATIONS = (
+    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "deadlock"),
+    "robustness",
+)
+
+Action = tuple[str, int, int, int, int, int, int]
+"""Kind (one of `ACTIONS`), thread, block, position, address, size, value. That of a commit is the position in the
+buffer; that of a spawn or join the other thread."""
+
+
+@dataclass(frozen=True)
+class StateSearch:
+    """What the search of states found: final values, and violations by kind, place and address, each with a schedule if
+    asked for."""
+
+    bound: int
+    statistics: dict[str, int]
+    states: list[tuple[tuple[int, ...], list[Action]]]
+    violations: list[tuple[str, Place, int, list[Action]]]
+    stopped_by: str
+    refused_at: Place
+
+
+def search_states(
+    program: tuple[Any, ...],
+    model: str,
+    bound: int,
+    search: Search,
+    limits: Limits,
+    examples: bool = False,
+    progress: Progress | None = None,
+) -> StateSearch:
+    """`engines.states.encoding` makes `program`; `bound` limits the entries of each store buffer, 0 not at all."""
+    flags = (
+        search.depth_first,
+        search.dynamic_local,
+        search.reduction,
+        search.symmetry,
+        limits.stop_at_first,
+        search.robust,
+        search.compact,
+        examples,
+    )
+    options = (
+        STATE_MODELS.index(model),
+        bound,
+        sum(1 << position for position, flag in enumerate(flags) if flag),
+        limits.max_traces or 0,
+        limits.timeout_s or 0.0,
+        (limits.memory_mb or 0) << 20,
+    )
+    found = search_natively(program, options, progress)
+    return StateSearch(
+        bound,
+        found["statistics"],
+        [(values, _actions(schedule)) for values, schedule in found["states"]],
+        [(kind, place, address, _actions(schedule)) for kind, place, address, schedule in found["violations"]],
+        found["stopped_by"],
+        found["refused_at"],
+    )
+
+
+def _actions(schedule: list[tuple[int, ...]]) -> list[Action]:
+    return [(ACTIONS[kind], *rest) for kind, *rest in schedule]  # type: ignore[misc]
 
 
 def _encoded(steps: Sequence[Step]) -> Iterator[int]:

@@ -34,6 +34,18 @@ class Violation:
     span: Span | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleStep:
+    """What a thread does at one moment of a run, what is then in the store buffers (by thread, oldest first), and what
+    it overtakes there."""
+
+    thread: int
+    span: Span | None
+    text: str
+    buffers: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    overtaken: str = ""
+
+
 @dataclass
 class Examples:
     """One execution for each final state, and for each runtime violation and flag, and for a deadlock, as far as the
@@ -43,6 +55,8 @@ class Examples:
     violations: dict[Violation, Trace] = field(default_factory=dict)
     flags: dict[str, Trace] = field(default_factory=dict)
     deadlock: Trace | None = None
+    schedule: tuple[ScheduleStep, ...] = ()
+    """Of the first violation, moment by moment, from engines that know the order."""
 
 
 @dataclass
@@ -52,8 +66,9 @@ class Result:
     ones no thread goes on, but some have stopped at a failed assumption or wait at an await. `deadlocks` are the
     blocked ones in which all threads that did not end wait for ever: what they read in their last round is the last
     word on each location. `cut` ones go on beyond the bound, at the loops `cut_at`. `flags` are
-    those of complete executions and of those in which threads wait. `examples` is empty unless the task asks for them;
-    `statistics` is the work that the engine counted, under its own names."""
+    those of complete executions and of those in which threads wait. `bound` says what the result is limited to besides,
+    and is empty if it is not; `choice` why this engine was chosen, if it was. `examples` is empty unless the
+    task asks for them; `statistics` is the work that the engine counted, under its own names."""
 
     satisfying: int = 0
     violating: int = 0
@@ -67,6 +82,8 @@ class Result:
     self_justifying: int = 0
     candidates: int = 0
     stopped_by: str | None = None
+    bound: str = ""
+    choice: str = ""
     examples: Examples = field(default_factory=Examples)
     statistics: dict[str, int] = field(default_factory=dict)
 
@@ -89,7 +106,7 @@ def verdict(result: Result, condition: Condition | None) -> Verdict:
         return Verdict.SAFE if result.satisfying else Verdict.UNKNOWN
     if result.stopped_by is not None:
         return Verdict.UNKNOWN
-    return Verdict.SAFE_WITHIN_BOUND if result.cut else Verdict.SAFE
+    return Verdict.SAFE_WITHIN_BOUND if result.cut or result.bound else Verdict.SAFE
 
 
 def _refuted(result: Result, condition: Condition | None) -> bool:
@@ -97,7 +114,7 @@ def _refuted(result: Result, condition: Condition | None) -> bool:
         return False
     match condition.quantifier:
         case Quantifier.EXISTS:
-            covered_everything = result.stopped_by is None and not result.cut
+            covered_everything = result.stopped_by is None and not result.cut and not result.bound
             return covered_everything and result.satisfying == 0
         case Quantifier.NOT_EXISTS:
             return result.satisfying > 0

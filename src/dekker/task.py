@@ -29,6 +29,23 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """How the states engine searches. `buffer` bounds the entries of each store buffer, 0 not at all; None lets the
+    bound grow until it makes no difference, at most to 32. `robust` asks whether the program reaches a state that it
+    does not reach under SC. `compact` lets the search go on at the memory limit with hashes in the place of states. The
+    others are reductions, which change no answer."""
+
+    buffer: int | None = None
+    robust: bool = False
+    depth_first: bool = False
+    compact: bool = False
+    static_local: bool = True
+    dynamic_local: bool = True
+    reduction: bool = True
+    symmetry: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
     engine's statistics so far. `pieces` are positions (function and index) of accesses that are part of a larger one:
@@ -39,4 +56,5 @@ class Task:
     limits: Limits = Limits()
     examples: bool = False
     progress: Progress | None = None
+    search: Search = Search()
     pieces: frozenset[tuple[str, int]] = frozenset()

@@ -10,13 +10,14 @@ import click
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.search import search_options
 from dekker.cli.witness_files import terminal_width, write_witness
 from dekker.errors import InputError
 from dekker.report.check_report import CheckReport, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
 from dekker.run.engines import ALL, ENGINES
-from dekker.task import Limits
+from dekker.task import Limits, Search
 
 STATUS = {
     Verdict.SAFE: STATUS_HOLDS,
@@ -29,9 +30,7 @@ STATUS = {
 @click.command(name="check", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
 @click.option("--model", "-m", help="A model's name or a .cat file (default: rc11 for C and C++).")
-@click.option(
-    "--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc, and axiomatic for what that cannot run)"
-)
+@click.option("--engine", type=click.Choice(sorted(ENGINES)), help="(default: auto, which says why)")
 @click.option(
     "--unroll",
     type=ROUNDS,
@@ -50,6 +49,7 @@ STATUS = {
 @click.option(
     "--witness", "witness_file", metavar="FILE", help="Write the run that shows the violation, for `dekker replay`."
 )
+@search_options
 def command(
     paths: tuple[str, ...],
     model: str | None,
@@ -64,6 +64,7 @@ def command(
     cc: str | None,
     json_file: str | None,
     witness_file: str | None,
+    search: Search,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc) under a memory model.
 
@@ -75,7 +76,7 @@ def command(
     limits = Limits(
         unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going and engine != ALL
     )
-    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, leaks, nondet))
+    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, leaks, nondet, search))
     if json_file != "-":
         print(check_text(report, terminal_width()))
     if witness_file is not None:

@@ -10,12 +10,16 @@ from dekker.report.counterexample import OutOfOrder, counterexample_text, findin
 from dekker.report.execution_text import WIDTH, execution_text, heading
 from dekker.report.record import LIMITS
 from dekker.report.run_rows import user_frames
+from dekker.report.schedule_text import schedule_record, schedule_text
 from dekker.result import Result, Verdict
 from dekker.source import Diagnostic, Source, Span, whole_call
 from dekker.task import Limits
 from dekker.witness import Finding, Frames, Witness, to_plain
 
-STATISTICS = ("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "commits", "checks")
+STATISTICS = (
+    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "commits", "checks"),
+    *("states", "transitions", "final_states", "visited_bytes", "buffer", "largest_buffer"),
+)
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,15 @@ class CheckReport:
 def check_text(report: CheckReport, width: int = WIDTH) -> str:
     """The verdict with what it covers, each violation with its source line, and the run that shows the first."""
     lines = [f"{report.verdict.value} under {report.model}: {_coverage(report)} ({report.engine})"]
-    lines += (f"{'':2}{line}" for line in _cuts(report))
+    lines += (f"{'':2}{line}" for line in (*_cuts(report), *_limits(report.result)))
     for violation in report.violations:
         lines += ["", *_violation_lines(violation)]
     shown = next((item for item in report.violations if item.witness is not None), None)
     if shown is not None and shown.witness is not None:
         head = "The run that shows it:\n\n" if shown.witness.program.sources else ""
         lines += ["", head + _run_itself(shown.witness, shown.order, width)]
+    if report.result.examples.schedule:
+        lines += ["", schedule_text(report.result.examples.schedule)]
     return "\n".join(lines)
 
 
@@ -100,8 +106,11 @@ def place_of(violation: CheckViolation) -> Span | None:
 
 def _coverage(report: CheckReport) -> str:
     result = report.result
-    runs = _count(result.complete_executions, "complete execution")
-    if result.blocked:
+    if "states" in result.statistics:
+        runs = f"{_count(result.statistics['states'], 'state')}, {_count(len(result.states), 'outcome')}"
+    else:
+        runs = _count(result.complete_executions, "complete execution")
+    if result.blocked and "states" not in result.statistics:
         runs += f", {result.blocked} blocked"
     if result.stopped_by == "violation":
         return f"stopped at the first violation, after {runs}; --keep-going explores all"
@@ -126,6 +135,13 @@ def _cuts(report: CheckReport) -> Iterator[str]:
         yield "so no execution came to its end, and what follows these loops was not checked: try a larger --unroll"
 
 
+def _limits(result: Result) -> Iterator[str]:
+    if result.bound:
+        yield result.bound
+    if result.choice:
+        yield f"this engine, because {result.choice}"
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -145,15 +161,22 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
         "verdict": report.verdict.value,
         "model": report.model,
         "engine": report.engine,
-        "complete": result.stopped_by is None and not result.cut,
+        "complete": result.stopped_by is None and not result.cut and not result.bound,
         "bounds": {
             "unroll": report.limits.unroll,
             "cut": [_place(span) for span in result.cut_at],
             "nondet": [list(pair) for pair in report.ranges],
             "stopped_by": result.stopped_by,
+            **({"other": result.bound} if result.bound else {}),
         },
-        "stats": {**stats, "time_s": round(report.time_s, 6), "violations": len(report.violations)},
+        "stats": {
+            **stats,
+            **({"choice": result.choice} if result.choice else {}),
+            "time_s": round(report.time_s, 6),
+            "violations": len(report.violations),
+        },
         "violation": _violation(report.violations, witness) if report.violations else None,
+        **({"schedule": schedule_record(result.examples.schedule)} if result.examples.schedule else {}),
     }
 
 

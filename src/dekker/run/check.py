@@ -15,12 +15,13 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
-from dekker.run.engines import run_engine
+from dekker.run.engines import AUTO, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
-from dekker.task import Limits, Progress, Task
+from dekker.task import Limits, Progress, Search, Task
 
 DEFAULT_UNROLL = 4
+DEFAULT_SEARCH = Search()
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class CheckOptions:
     cc: str | None = None
     leaks: bool = False
     nondet: tuple[int, int] | None = None
+    search: Search = DEFAULT_SEARCH
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -54,8 +56,8 @@ def check_program(
     """A program that was read before, under one of several models."""
     started = time.perf_counter()
     program = prepare(program, model)
-    task = Task(program, model, options.limits, examples=True, progress=progress)
-    task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
+    task = Task(program, model, options.limits, examples=True, progress=progress, search=options.search)
+    task, (engine, result) = run_splitting(partial(run_engine, options.engine or AUTO), task)
     violations = _violations(task, engine, result)
     ranges = _partial_ranges(program)
     return CheckReport(

@@ -1,4 +1,4 @@
-"""The engines by name, and `all`: every engine that applies, which must agree."""
+"""The engines by name; `all`: every engine that applies, which must agree; `auto`: the one that fits the program."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from dataclasses import replace
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
-from dekker.errors import DekkerError, MixedSizes, UnsupportedError
+from dekker.engines.states import engine as states
+from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.result import ENDED_WAITING, Result, Violation
+from dekker.run.open_loops import open_loop
 from dekker.task import Task
 
 Run = Callable[[Task], Result]
 
 ALL = "all"
-SINGLE_ENGINES: dict[str, Run] = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run}
+AUTO = "auto"
+SINGLE_ENGINES: dict[str, Run] = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run, states.NAME: states.run}
 
 
 class Disagreement(DekkerError):
@@ -37,7 +40,11 @@ def run_all(task: Task) -> Result:
             continue
         if results[name].stopped_by == "interrupt":
             return results[name]
+    searched = results.pop(states.NAME, None)
     _require_agreement(task, results)
+    for name, result in results.items():
+        if searched is not None and searched.stopped_by is None and result.stopped_by is None:
+            _require_same_states(task, name, result, searched)
     return next((result for result in results.values() if result.stopped_by is not None), results[axiomatic.NAME])
 
 
@@ -47,15 +54,37 @@ def _require_agreement(task: Task, results: dict[str, Result]) -> None:
     differing = differences(whole) if whole else []
     differing += [key for part in partial for result in whole for key in contradictions(part, result)]
     if differing:
-        counts = ", ".join(
-            f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
-            for name, result in results.items()
-        )
-        raise Disagreement(
-            f"engines disagree on '{task.program.name}' under {task.model.name} about {', '.join(differing)} "
-            f"(executions {counts})",
-            hint="this is a defect of Dekker: do not trust either answer",
-        )
+        raise _disagreement(task, ", ".join(differing), results)
+
+
+def _disagreement(task: Task, about: str, results: dict[str, Result]) -> Disagreement:
+    counts = ", ".join(
+        f"{name}: {result.satisfying}+{result.violating} in {len(result.states)} states"
+        for name, result in results.items()
+    )
+    return Disagreement(
+        f"engines disagree on '{task.program.name}' under {task.model.name} about {about} (executions {counts})",
+        hint="this is a defect of Dekker: do not trust either answer",
+    )
+
+
+def _require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
+    """The states engine counts no executions, and follows loops that others cut; others follow stores that it does not
+    delay any further."""
+    ours, theirs = _findings(searched), _findings(explored)
+    for about in ours:
+        missing = theirs[about] - ours[about] if not searched.bound else frozenset[object]()
+        extra = ours[about] - theirs[about] if not explored.cut else frozenset[object]()
+        if missing or extra:
+            raise _disagreement(task, about, {name: explored, states.NAME: searched})
+
+
+def _findings(result: Result) -> dict[str, frozenset[object]]:
+    return {
+        "states": frozenset(result.states),
+        "violations": frozenset((violation.kind, _line(violation)) for violation in result.violations),
+        "deadlocks": frozenset((True,)) if result.deadlocks else frozenset(),
+    }
 
 
 def differences(results: Sequence[Result]) -> list[str]:
@@ -84,8 +113,12 @@ def _items(value: object) -> set[object]:
 def answer(result: Result, *, counted: bool = True) -> dict[str, object]:
     """What engines must agree about; `counted`: also how many executions there are."""
     if not counted:
-        states = dict.fromkeys(result.states, 0)
-        result = replace(result, states=states, satisfying=bool(result.satisfying), violating=bool(result.violating))
+        result = replace(
+            result,
+            states=dict.fromkeys(result.states, 0),
+            satisfying=bool(result.satisfying),
+            violating=bool(result.violating),
+        )
     return {
         "states": sorted(result.states.items()),
         "flags": sorted(result.flags),
@@ -101,13 +134,26 @@ def _line(violation: Violation) -> int:
     return violation.span.line if violation.span is not None else 0
 
 
-ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all}
+def run_auto(task: Task) -> Result:
+    return run_engine(AUTO, task)[1]
+
+
+ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all, AUTO: run_auto}
 
 
 def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
-    """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run."""
+    """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run; `auto` for
+    states where the rule in docs/states.md says so, else the same as None."""
+    if task.search.robust and name not in (None, AUTO, states.NAME):
+        raise InputError("only the states engine can tell whether a program is robust", hint="use --engine states")
+    if name == AUTO or (name is None and task.search.robust):
+        return _run_fitting(task)
     if name is not None:
         return name, ENGINES[name](task)
+    return _run_traces(task)
+
+
+def _run_traces(task: Task) -> tuple[str, Result]:
     try:
         return rsmc.NAME, rsmc.run(task)
     except MixedSizes:
@@ -117,3 +163,32 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
             return axiomatic.NAME, axiomatic.run(task)
         except UnsupportedError:
             raise refusal from None
+
+
+def _run_fitting(task: Task) -> tuple[str, Result]:
+    reason = _reason_for_states(task)
+    if reason is not None:
+        try:
+            return states.NAME, replace(states.run(task), choice=reason)
+        except UnsupportedError:
+            if task.search.robust:
+                raise
+    name, result = _run_traces(task)
+    return name, replace(result, choice="" if name != rsmc.NAME else _reason_against_states(task))
+
+
+def _reason_for_states(task: Task) -> str | None:
+    """Loops that only what is read can end need no bound there."""
+    if task.search.robust:
+        return "only this engine can tell whether a program is robust"
+    found = open_loop(task.program) if task.model.name in states.MODELS else None
+    if found is None:
+        return None
+    function, span = found
+    return f"a loop in '{function}'{f' at {span}' if span is not None else ''} has no bound of its own"
+
+
+def _reason_against_states(task: Task) -> str:
+    if task.model.name not in states.MODELS:
+        return f"the states engine does not know the model '{task.model.name}'"
+    return "every loop has a bound of its own or only waits"

@@ -1,0 +1,141 @@
+// A program as the explicit-state search runs it: flat code, numbered registers, resolved addresses.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace dekker::states {
+
+using Value = std::uint64_t;
+using Address = std::uint64_t;
+
+inline constexpr std::int32_t none = -1;
+
+// Expressions are postfix code. Operations take their operands from the stack and push their result.
+enum class ExpressionCode : std::uint8_t { constant, register_value, unary, binary, select };
+
+struct ExpressionStep {
+  ExpressionCode code;
+  std::uint8_t operation;  // a UnaryOperator or BinaryOperator
+  std::uint8_t width;
+  Value operand;  // a constant or the number of a register
+};
+
+using Expression = std::vector<ExpressionStep>;
+
+enum class Operation : std::uint8_t {
+  assign,
+  load,
+  store,
+  store_conditional,
+  update,
+  compare_exchange,
+  fence,
+  jump,
+  branch,
+  assume,
+  check,
+  choose,
+  exit,
+  await,
+  call,
+  give_back,  // return
+  spawn,
+  join,
+  allocate,
+  release,
+  atomic_begin,
+  atomic_end,
+  nothing,
+  refuse,   // what cannot be followed
+  measure,  // the size of an allocated object
+};
+
+// What a fence does to the stores in the buffer of its thread.
+enum class FenceAction : std::uint8_t {
+  nothing,
+  flush,             // all of them are written
+  before_stores,     // later stores are written after them
+  before_loads,      // they are written before a later load is done
+};
+
+struct Instruction {
+  Operation operation;
+  std::int32_t destination = none;
+  std::int32_t success = none;   // compare_exchange: the register that says whether it succeeded
+  std::int32_t address = none;   // expressions, by number
+  std::int32_t value = none;     // what is stored, assigned or tested; the operand of an update; a callee, size, thread
+  std::int32_t expected = none;  // compare_exchange
+  std::uint8_t size = 0;
+  std::uint8_t update = 0;  // an UpdateOperator
+  bool is_signed = false;
+  bool is_exclusive = false;
+  bool is_weak = false;  // compare_exchange: it may fail for no reason; check: what fails is a limit of ours
+  bool is_stack = false;  // allocate: the object ends with the call
+  bool ends_program = false;  // exit
+  bool is_local = false;  // allocate: no other thread ever learns the address
+  FenceAction fence = FenceAction::nothing;
+  std::int32_t target = 0;  // jumps; where an await goes back to; the block that is called, or `none` if `value` says
+  std::int64_t low = 0;     // choose
+  std::int64_t high = 0;
+  std::int32_t first_argument = 0;  // call, spawn: in Program::arguments
+  std::int32_t n_arguments = 0;
+  std::uint64_t touches = ~std::uint64_t{0};  // objects that it may access: bits as in `Footprint`
+};
+
+// What code may access from some point on, a bit for each object: global objects have the lower bits (the last of these
+// stands for all that have none), objects that are allocated have the highest bit.
+struct Footprint {
+  std::uint64_t reads = ~std::uint64_t{0};
+  std::uint64_t writes = ~std::uint64_t{0};
+};
+
+inline constexpr unsigned last_global_bit = 62;
+inline constexpr unsigned heap_bit = 63;
+
+// The code of a thread or of a function.
+struct Block {
+  std::vector<Instruction> code;
+  std::int32_t n_registers = 0;
+  std::vector<std::pair<std::int32_t, Value>> initial_registers;
+  std::vector<std::int32_t> parameters;  // registers
+  // For every instruction and for the end: registers whose values nobody asks for any more; `n_registers` stands for the
+  // load-linked that is open.
+  std::vector<std::vector<std::int32_t>> dead;
+  std::vector<Footprint> future;  // for every instruction and for the end
+};
+
+struct ObjectRange {
+  Address start;
+  Address size;
+};
+
+// A register of a thread, or `size` bytes of memory (then thread is `none`).
+struct Observable {
+  std::int32_t thread;
+  std::int32_t register_number;
+  Address address;
+  std::uint8_t size;
+};
+
+struct Program {
+  std::vector<Block> threads;  // those that exist from the start
+  std::vector<Block> functions;
+  std::vector<std::int32_t> arguments;  // of calls: expressions, by number
+  std::unordered_map<Address, std::int32_t> function_at;  // block numbers
+  std::vector<Expression> expressions;
+  std::unordered_map<Address, std::uint8_t> initial_bytes;  // others are 0
+  std::vector<ObjectRange> objects;                         // sorted by start
+  std::vector<Observable> observed;
+  std::vector<std::int32_t> alike;  // threads from the start: the first that does the same, perhaps itself
+
+  // Blocks are numbered: threads, then functions.
+  const Block& block(std::int32_t number) const {
+    const auto i = static_cast<std::size_t>(number);
+    return i < threads.size() ? threads[i] : functions[i - threads.size()];
+  }
+};
+
+}  // namespace dekker::states

@@ -1,0 +1,123 @@
+// Explicit-state search under SC, TSO and PSO: every final state, every violation, each state visited once.
+//
+// States are those of the textbook machine: a memory and, under TSO and PSO, a store buffer for each thread. After Still
+// and Barnat, "Model Checking of C++ Programs under the x86-TSO Memory Model", section 3, nothing leaves a buffer by itself:
+// the choice is delayed until an instruction needs it. What differs from the paper is said in docs/states.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dekker/states/program.hpp"
+
+namespace dekker::states {
+
+enum class Model : std::uint8_t { sc, tso, pso };
+
+struct Options {
+  Model model = Model::tso;
+  std::uint32_t buffer_bound = 0;  // entries of each buffer; 0: without bound
+  bool depth_first = false;
+  bool dynamic_local = true;    // objects that one thread alone can reach bypass the buffers
+  bool reduce = true;           // steps that nobody else can notice are not interleaved
+  bool symmetry = true;         // states that differ in the order of equal threads are one
+  bool stop_at_violation = false;
+  bool robust = false;          // asks for a state with empty buffers that SC does not have
+  bool compact = false;         // at the memory limit, go on with hashes in the place of states
+  std::uint64_t max_states = 0;  // 0: no limit
+  double timeout_s = 0;
+  std::uint64_t memory_bytes = 0;  // of the whole process
+  bool wants_examples = false;     // a schedule for every final state
+};
+
+// An instruction that a thread executes.
+struct Place {
+  std::int32_t thread = none;
+  std::int32_t block = 0;
+  std::int32_t pc = 0;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+enum class ViolationKind : std::uint8_t {
+  assertion,
+  memory,
+  use_after_free,
+  double_free,
+  call,
+  join,
+  release,
+  allocation,
+  deadlock,
+  not_robust,
+};
+
+struct Violation {
+  ViolationKind kind;
+  Place place;
+  Address address;
+
+  auto operator<=>(const Violation&) const = default;
+};
+
+// One thing that happens in a run.
+enum class ActionKind : std::uint8_t {
+  read,
+  write,     // straight to memory
+  buffered,  // into the buffer
+  commit,    // from the buffer to memory; `value` is the position in the buffer
+  fence,
+  choice,
+  spawn,  // `value` is the new thread
+  join,   // `value` is the thread that ended
+  begin,  // of a spawned thread
+  end,    // of a spawned thread
+  allocate,
+  release,
+  failure,
+};
+
+struct Action {
+  ActionKind kind;
+  Place place;
+  Address address = 0;
+  std::uint8_t size = 0;
+  Value value = 0;
+};
+
+using Schedule = std::vector<Action>;
+
+enum class Stop : std::uint8_t { not_stopped, time, memory, states, interrupt, threads, stores, refused };
+
+struct Statistics {
+  std::uint64_t states = 0;
+  std::uint64_t transitions = 0;
+  std::uint64_t visited_bytes = 0;  // of the visited set, with the components that states share
+  std::uint64_t final_states = 0;   // states in which all threads have ended
+  std::uint64_t blocked = 0;        // states without a step in which some thread has not ended
+  std::uint64_t deadlocks = 0;      // those in which every such thread waits for ever
+  std::uint64_t largest_buffer = 0;
+  std::uint64_t overflows = 0;  // stores that found a full buffer
+  std::uint64_t components = 0;
+  std::uint64_t limits = 0;  // runs that met a limit of the runtime library
+  bool is_compact = false;
+};
+
+struct Outcome {
+  Statistics statistics;
+  std::map<std::vector<Value>, Schedule> states;
+  std::vector<std::pair<Violation, Schedule>> violations;
+  Stop stop = Stop::not_stopped;
+  Place refused_at;
+  bool renames = true;  // objects were numbered by reachability
+};
+
+// Called now and then; returning false ends the search.
+using Progress = std::function<bool(const Statistics&)>;
+
+Outcome search(const Program& program, const Options& options, const Progress& progress);
+
+}  // namespace dekker::states

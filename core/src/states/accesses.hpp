@@ -1,0 +1,389 @@
+// What instructions compute, and their accesses to buffers and memory.
+#pragma once
+
+#include <map>
+
+#include "dekker/states/search.hpp"
+#include "states/commits.hpp"
+#include "states/heap.hpp"
+
+namespace dekker::states {
+
+using rsmc::BinaryOperator;
+using rsmc::UnaryOperator;
+using rsmc::UpdateOperator;
+using rsmc::low_bits;
+
+// An access that the program's footprints do not foresee.
+struct UnforeseenAccess {};
+
+// What the search found out about the program while it ran, and then starts again with.
+struct Assumptions {
+  bool renames = true;     // addresses of allocated objects may be changed
+  bool footprints = true;  // accesses stay inside the objects that the code names
+};
+
+class Accesses {
+ public:
+  Accesses(const Program& program, const Options& options, Assumptions assumptions)
+      : program_(program), options_(options), assumptions_(assumptions), map_(program) {
+    std::size_t deepest = 1;
+    for (const Expression& expression : program.expressions) deepest = std::max(deepest, expression.size());
+    stack_.resize(deepest + 1);
+    for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b)
+      for (const Instruction& i : program.block(static_cast<std::int32_t>(b)).code)
+        allocates_ = allocates_ || i.operation == Operation::allocate;
+  }
+
+  Contents& contents() { return contents_; }
+  const MemoryMap& map() const { return map_; }
+  std::vector<Violation>& violations() { return violations_; }
+  std::uint64_t largest_buffer = 0;
+  Schedule* log = nullptr;
+
+  bool renames() const { return assumptions_.renames && allocates_; }
+  bool has_buffers() const { return options_.model != Model::sc; }
+  bool in_order() const { return options_.model == Model::tso; }
+
+  const Instruction* current(const ThreadState& thread) const {
+    const Frame& frame = thread.frames.back();
+    const std::vector<Instruction>& code = program_.block(frame.block).code;
+    return at(frame.pc) < code.size() ? &code[at(frame.pc)] : nullptr;
+  }
+
+  void choose(State& state, std::int32_t t, Value value) {
+    ThreadState& thread = state.threads[at(t)];
+    note({ActionKind::choice, place(thread, t), 0, 0, value});
+    thread.in(current(thread)->destination) = value;
+    ++thread.frames.back().pc;
+  }
+
+  void conditional_store(State& state, std::int32_t t, bool succeeds) {
+    ThreadState& thread = state.threads[at(t)];
+    const Instruction& i = *current(thread);
+    const Address address = evaluate(thread, i.address);
+    const Value value = evaluate(thread, i.value);
+    thread.link_size = 0;
+    if (succeeds) {
+      write(state, t, address, i.size, value);
+      note({ActionKind::write, place(thread, t), address, i.size, value & low_bits(8u * i.size)});
+    }
+    thread.in(i.destination) = succeeds ? 0 : 1;
+    ++thread.frames.back().pc;
+  }
+
+  // Compare-exchange: reads and writes memory at once. A weak one may fail for no reason.
+  void update(State& state, std::int32_t t, const Instruction& i, bool fails) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.address);
+    if (!is_accessible(state, t, address, i)) return;
+    const unsigned width = 8u * i.size;
+    const Value old_value = read_memory(state, address, i.size);
+    note({ActionKind::read, place(thread, t), address, i.size, old_value});
+    const Value operand = evaluate(thread, i.value);
+    if (i.operation == Operation::compare_exchange) {
+      const bool succeeds = !fails && ((evaluate(thread, i.expected) ^ old_value) & low_bits(width)) == 0;
+      if (succeeds) update_memory(state, t, i, address, operand);
+      if (i.destination != none) thread.in(i.destination) = old_value;
+      if (i.success != none) thread.in(i.success) = succeeds ? 1 : 0;
+    } else {
+      const Value result = updated(i, old_value, operand);
+      update_memory(state, t, i, address, result);
+      if (i.destination != none) thread.in(i.destination) = old_value;
+    }
+    ++thread.frames.back().pc;
+  }
+
+  // Takes the entries out of their buffers and writes them, in this order.
+  void commit(State& state, const std::vector<EntryPlace>& sequence) {
+    if (sequence.empty()) return;
+    for (std::size_t k = 0; k < sequence.size(); ++k) {
+      const EntryPlace& e = sequence[k];
+      const Entry entry = state.threads[at(e.thread)].buffer[e.index];
+      if (log != nullptr) {
+        const auto before = std::ranges::count_if(sequence.begin(), sequence.begin() + static_cast<std::ptrdiff_t>(k),
+                                                  [&](const EntryPlace& p) { return p.thread == e.thread && p.index < e.index; });
+        note({ActionKind::commit, {e.thread, 0, 0}, entry.address, entry.size, e.index - static_cast<Value>(before)});
+      }
+      write(state, e.thread, entry.address, entry.size, entry.value);
+    }
+    for (const EntryPlace& e : sequence) {
+      state.threads[at(e.thread)].buffer[e.index].size = 0;
+      state.threads[at(e.thread)].number = unnumbered;
+    }
+    for (ThreadState& thread : state.threads) {
+      if (std::erase_if(thread.buffer, [](const Entry& entry) { return entry.size == 0; }) != 0) normalise(thread);
+    }
+  }
+
+  Value read_memory(State& state, Address address, std::uint8_t size) {
+    const Location place = map_.locate(state.memory, address, size);
+    Value value = 0;
+    std::memcpy(&value, contents_.read(*place.content) + place.offset, size);
+    return value;
+  }
+
+  std::uint8_t read_byte(State& state, Address address) {
+    const Location place = map_.locate(state.memory, address, 1);
+    return place.content == nullptr ? 0 : contents_.read(*place.content)[place.offset];
+  }
+
+  void fail(State& state, std::int32_t t, ViolationKind kind, Address address) {
+    ThreadState& thread = state.threads[at(t)];
+    violations_.push_back({kind, place(thread, t), address});
+    note({ActionKind::failure, place(thread, t), address, 0, static_cast<Value>(kind)});
+    stop(thread, ThreadStatus::failed);
+  }
+
+  Place place(const ThreadState& thread, std::int32_t t) const {
+    return {t, thread.frames.back().block, thread.frames.back().pc};
+  }
+
+  Value evaluate(const ThreadState& thread, std::int32_t number) {
+    const Expression& expression = program_.expressions[at(number)];
+    const Value* registers = thread.registers.data() + thread.frames.back().base;
+    Value* top = stack_.data();
+    for (const ExpressionStep& step : expression) {
+      switch (step.code) {
+        case ExpressionCode::constant: *top++ = step.operand; break;
+        case ExpressionCode::register_value: *top++ = registers[step.operand]; break;
+        case ExpressionCode::unary: {
+          const auto operation = static_cast<UnaryOperator>(step.operation);
+          const Value operand = top[-1];
+          top[-1] = rsmc::apply(operation, step.width, operand);
+          if (renames()) pointers::watch(operation, step.width, operand, top[-1]);
+          break;
+        }
+        case ExpressionCode::binary: {
+          const auto operation = static_cast<BinaryOperator>(step.operation);
+          const Value left = top[-2], right = top[-1];
+          --top;
+          top[-1] = rsmc::apply(operation, step.width, left, right);
+          if (renames()) pointers::watch(operation, step.width, left, right, top[-1]);
+          break;
+        }
+        case ExpressionCode::select:
+          top -= 2;
+          top[-1] = top[-1] != 0 ? top[0] : top[1];
+          break;
+      }
+    }
+    return top[-1];
+  }
+
+  // May other threads notice an access to these bytes, now or later?
+  bool is_unnoticed(const State& state, std::int32_t t, const Location& place, Address address, Address size, bool writes) const {
+    if (!options_.reduce || !assumptions_.footprints) return false;
+    for (std::size_t u = 0; u < state.threads.size(); ++u) {
+      if (u == at(t)) continue;
+      const ThreadState& other = state.threads[u];
+      for (const Entry& entry : other.buffer)
+        if (entry.overlaps(address, size)) return false;
+      if (other.status != ThreadStatus::running) continue;
+      for (const Frame& frame : other.frames) {
+        const Footprint& future = program_.block(frame.block).future[at(frame.pc)];
+        if (((future.writes | (writes ? future.reads : 0)) & place.bit) != 0) return false;
+      }
+    }
+    return true;
+  }
+
+ protected:
+  void note(const Action& action) {
+    if (log != nullptr) log->push_back(action);
+  }
+
+  // What the thread holds is never asked for again.
+  static void stop(ThreadState& thread, ThreadStatus status) {
+    thread.status = status;
+    std::ranges::fill(thread.registers, 0);
+    thread.link_size = 0;
+    thread.in_section = false;
+  }
+
+  bool has_room(const ThreadState& thread) const {
+    return options_.buffer_bound == 0 || thread.buffer.size() < options_.buffer_bound;
+  }
+
+  static bool has_own_entry(const ThreadState& thread, Address address, Address size) {
+    return std::ranges::any_of(thread.buffer, [&](const Entry& entry) { return entry.overlaps(address, size); });
+  }
+
+  static bool has_urgent_entry(const ThreadState& thread) {
+    return std::ranges::any_of(thread.buffer, &Entry::before_loads);
+  }
+
+  // ---- Accesses -----------------------------------------------------------------------------------------------------
+
+  bool is_accessible(State& state, std::int32_t t, Address address, const Instruction& i) {
+    const Location place = map_.locate(state.memory, address, i.size);
+    if (place.content != nullptr) {
+      if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
+      return true;
+    }
+    if (log != nullptr) note_wrong_access(state.threads[at(t)], t, address, i);
+    fail(state, t, place.was_freed ? ViolationKind::use_after_free : ViolationKind::memory, address);
+    return false;
+  }
+
+  void note_wrong_access(const ThreadState& thread, std::int32_t t, Address address, const Instruction& i) {
+    const bool writes = i.operation == Operation::store;
+    const Value value = writes ? evaluate(thread, i.value) & low_bits(8u * i.size) : 0;
+    note({writes ? ActionKind::write : ActionKind::read, place(thread, t), address, i.size, value});
+  }
+
+  void load(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.address);
+    if (!is_accessible(state, t, address, i)) return;
+    Value value = read_memory(state, address, i.size);
+    for (const Entry& entry : thread.buffer)
+      if (entry.overlaps(address, i.size)) value = forwarded(value, address, i.size, entry);
+    watch_loaded(state, address, i.size, value);
+    note({ActionKind::read, place(thread, t), address, i.size, value});
+    if (i.is_exclusive) {
+      thread.link = address;
+      thread.link_size = thread.buffer.empty() ? i.size : 0;
+    }
+    thread.in(i.destination) = i.is_signed ? rsmc::apply(UnaryOperator::sext, 8u * i.size, value) : value;
+  }
+
+  static Value forwarded(Value value, Address address, std::uint8_t size, const Entry& entry) {
+    for (unsigned b = 0; b < size; ++b) {
+      const Address offset = address + b - entry.address;
+      if (offset >= entry.size) continue;
+      const Value mask = Value{0xFF} << (8 * b);
+      value = (value & ~mask) | ((entry.value >> (8 * offset) & 0xFF) << (8 * b));
+    }
+    return value;
+  }
+
+  // No part of an address in memory is to be read alone.
+  void watch_loaded(State& state, Address address, std::uint8_t size, Value value) {
+    if (!renames() || (size == 8 && address % 8 == 0)) return;
+    if (is_heap_address(value)) throw OpaqueAddress{};
+    for (Address word = address / 8 * 8; word < address + size; word += 8) {
+      Value whole = 0;
+      for (unsigned b = 0; b < 8; ++b) whole |= Value{read_byte(state, word + b)} << (8 * b);
+      if (is_heap_address(whole)) throw OpaqueAddress{};
+    }
+    for (const ThreadState& thread : state.threads)
+      for (const Entry& entry : thread.buffer)
+        if (entry.overlaps(address, size) && is_heap_address(entry.value)) throw OpaqueAddress{};
+  }
+
+  void watch_stored(Address address, std::uint8_t size, Value value) const {
+    if (renames() && is_heap_address(value) && (size != 8 || address % 8 != 0)) throw OpaqueAddress{};
+  }
+
+  void store(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.address);
+    if (!is_accessible(state, t, address, i)) return;
+    const Value whole = evaluate(thread, i.value);
+    watch_stored(address, i.size, whole);
+    const Value value = whole & low_bits(8u * i.size);
+    const Location where = map_.locate(state.memory, address, i.size);
+    if (!where.is_private) share(state.memory, contents_, value);
+    if (goes_straight(state, t, where, address, i.size)) {
+      note({ActionKind::write, place(thread, t), address, i.size, value});
+      write(state, t, address, i.size, value);
+      return;
+    }
+    note({ActionKind::buffered, place(thread, t), address, i.size, value});
+    const std::uint8_t group = thread.buffer.empty() ? 0 : next_group(thread);
+    thread.buffer.push_back({address, value, i.size, group});
+    thread.opens_group = false;
+    largest_buffer = std::max<std::uint64_t>(largest_buffer, thread.buffer.size());
+  }
+
+  // A store that nobody else can notice might as well leave its buffer at once. If it would have to wait there behind others,
+  // it takes room that the bound counts.
+  bool goes_straight(const State& state, std::int32_t t, const Location& where, Address address, std::uint8_t size) const {
+    if (!has_buffers() || where.is_private) return true;
+    const ThreadState& thread = state.threads[at(t)];
+    if (!thread.buffer.empty() && (options_.buffer_bound != 0 || has_own_entry(thread, address, size))) return false;
+    return is_unnoticed(state, t, where, address, size, true);
+  }
+
+  static std::uint8_t next_group(const ThreadState& thread) {
+    if (thread.buffer.back().group == 255) throw TooManyStores{};
+    return static_cast<std::uint8_t>(thread.buffer.back().group + (thread.opens_group ? 1 : 0));
+  }
+
+  void fence(ThreadState& thread, std::int32_t t, const Instruction& i) {
+    note({ActionKind::fence, place(thread, t)});
+    if (thread.buffer.empty()) return;
+    if (i.fence == FenceAction::before_stores) thread.opens_group = true;
+    if (i.fence == FenceAction::before_loads)
+      for (Entry& entry : thread.buffer) entry.before_loads = true;
+  }
+
+  Value updated(const Instruction& i, Value old_value, Value operand) const {
+    const auto operation = static_cast<UpdateOperator>(i.update);
+    if (operation == UpdateOperator::exchange) return operand;
+    const Value result = rsmc::apply(operation, 8u * i.size, old_value, operand);
+    const bool involved = renames() && i.size == 8 &&
+                          (is_heap_address(old_value) || is_heap_address(operand) || is_heap_address(result));
+    if (involved) watch_update(operation, old_value, operand, result);
+    return result;
+  }
+
+  static void watch_update(UpdateOperator operation, Value old_value, Value operand, Value result) {
+    static const std::map<UpdateOperator, BinaryOperator> known{{UpdateOperator::add, BinaryOperator::add},
+                                                                {UpdateOperator::sub, BinaryOperator::sub},
+                                                                {UpdateOperator::bit_and, BinaryOperator::bit_and},
+                                                                {UpdateOperator::bit_or, BinaryOperator::bit_or},
+                                                                {UpdateOperator::bit_xor, BinaryOperator::bit_xor}};
+    const auto found = known.find(operation);
+    if (found == known.end()) throw OpaqueAddress{};
+    pointers::watch(found->second, 64, old_value, operand, result);
+  }
+
+  void update_memory(State& state, std::int32_t t, const Instruction& i, Address address, Value value) {
+    watch_stored(address, i.size, value);
+    value &= low_bits(8u * i.size);
+    const Location where = map_.locate(state.memory, address, i.size);
+    if (!where.is_private) share(state.memory, contents_, value);
+    write(state, t, address, i.size, value);
+    note({ActionKind::write, place(state.threads[at(t)], t), address, i.size, value});
+  }
+
+  // Breaks the links of other threads.
+  void write(State& state, std::int32_t t, Address address, std::uint8_t size, Value value) {
+    const Location place = map_.locate(state.memory, address, size);
+    if (place.content == nullptr) return;
+    state.memory.number = unnumbered;
+    std::memcpy(contents_.edit(*place.content) + place.offset, &value, size);
+    for (std::size_t u = 0; u < state.threads.size(); ++u) {
+      ThreadState& other = state.threads[u];
+      const bool breaks = u != at(t) && other.link_size != 0 && address < other.link + other.link_size && other.link < address + size;
+      if (!breaks) continue;
+      other.link_size = 0;
+      other.number = unnumbered;
+    }
+  }
+
+  // Groups are counted from the oldest entry.
+  static void normalise(ThreadState& thread) {
+    std::uint8_t group = 0;
+    std::uint8_t last = thread.buffer.empty() ? 0 : thread.buffer.front().group;
+    for (Entry& entry : thread.buffer) {
+      if (entry.group != last) ++group;
+      last = entry.group;
+      entry.group = group;
+    }
+    if (thread.buffer.empty()) thread.opens_group = false;
+  }
+
+  const Program& program_;
+  const Options& options_;
+  Assumptions assumptions_;
+  MemoryMap map_;
+  Contents contents_;
+  std::vector<Value> stack_;
+  bool allocates_ = false;
+  std::vector<Violation> violations_;
+};
+
+}  // namespace dekker::states

@@ -1,0 +1,200 @@
+// Allocated objects: numbering by reachability, and who knows their addresses.
+//
+// A value in the range of allocated addresses is an address. Numbering objects anew changes the slot in all such values and
+// nothing else, so it is exact as long as the program does nothing with addresses that depends on where objects are. `watch` sees all that
+// it computes; where it cannot be sure, the search starts again with addresses that never change.
+#pragma once
+
+#include "dekker/rsmc/arithmetic.hpp"
+#include "states/memory_map.hpp"
+
+namespace dekker::states {
+
+// The program computes with the address of an allocated object in a way that depends on where the object is.
+struct OpaqueAddress {};
+
+namespace pointers {
+
+using rsmc::BinaryOperator;
+using rsmc::UnaryOperator;
+
+// All objects are aligned so; what these bits are is no secret.
+inline constexpr Value known_bits = 63;
+
+inline bool stays(Value pointer, Value result) { return is_heap_address(result) && slot_of(pointer) == slot_of(result); }
+
+inline bool is_high_mask(Value mask) { return (mask | known_bits) == ~Value{0}; }
+
+// A pointer and a number that is none.
+inline bool is_harmless_with_number(BinaryOperator operation, Value pointer, Value number, bool pointer_is_left, Value result) {
+  switch (operation) {
+    case BinaryOperator::add: return stays(pointer, result);
+    case BinaryOperator::bit_or:
+    case BinaryOperator::bit_xor: return number <= known_bits;
+    case BinaryOperator::sub: return pointer_is_left && stays(pointer, result);
+    case BinaryOperator::bit_and: return number <= known_bits || is_high_mask(number);
+    case BinaryOperator::eq:
+    case BinaryOperator::ne:
+    case BinaryOperator::ult:
+    case BinaryOperator::ule:
+    case BinaryOperator::ugt:
+    case BinaryOperator::uge:
+    case BinaryOperator::slt:
+    case BinaryOperator::sle:
+    case BinaryOperator::sgt:
+    case BinaryOperator::sge: return true;
+    default: return false;
+  }
+}
+
+inline bool is_comparison(BinaryOperator operation) { return operation >= BinaryOperator::eq; }
+
+inline bool is_harmless_with_pointer(BinaryOperator operation, Value left, Value right) {
+  if (operation == BinaryOperator::eq || operation == BinaryOperator::ne) return true;
+  const bool same = slot_of(left) == slot_of(right);
+  return same && (operation == BinaryOperator::sub || operation == BinaryOperator::bit_xor || is_comparison(operation));
+}
+
+inline void watch(BinaryOperator operation, unsigned width, Value left, Value right, Value result) {
+  const bool left_is = is_heap_address(left), right_is = is_heap_address(right);
+  if (!left_is && !right_is && !is_heap_address(result)) return;
+  if (width < 64) throw OpaqueAddress{};
+  bool harmless = false;
+  if (left_is && right_is)
+    harmless = is_harmless_with_pointer(operation, left, right);
+  else if (left_is)
+    harmless = is_harmless_with_number(operation, left, right, true, result);
+  else if (right_is)
+    harmless = is_harmless_with_number(operation, right, left, false, result);
+  if (!harmless) throw OpaqueAddress{};
+}
+
+inline void watch(UnaryOperator operation, unsigned width, Value operand, Value result) {
+  if (!is_heap_address(operand) && !is_heap_address(result)) return;
+  const bool keeps = operation == UnaryOperator::zext || operation == UnaryOperator::sext;
+  if (width < 64 || !keeps || operand != result) throw OpaqueAddress{};
+}
+
+}  // namespace pointers
+
+// Numbers the objects of a state by the order in which threads and memory lead to them. Objects that nothing leads to go.
+class Renumbering {
+ public:
+  void apply(State& state, Contents& contents) {
+    if (state.memory.heap.empty()) return;
+    order_.clear();
+    new_slot_.assign(slot_of(state.memory.heap.back().start) + std::size_t{1}, unknown);
+    for (const ThreadState& thread : state.threads) visit(thread);
+    for (const std::uint32_t chunk : state.memory.chunks) visit(contents, chunk);
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      if (const HeapObject* object = find_object(state.memory, start_of_slot(order_[i])); object != nullptr && object->is_live)
+        visit(contents, object->content);
+    if (is_identity(state.memory)) return;
+    for (ThreadState& thread : state.threads) rename(thread);
+    state.memory.number = unnumbered;
+    for (std::uint32_t& chunk : state.memory.chunks) rename(contents, chunk);
+    rename(state.memory, contents);
+  }
+
+ private:
+  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
+
+  bool is_known(Value value) const { return is_heap_address(value) && slot_of(value) < new_slot_.size(); }
+
+  void visit(Value value) {
+    if (!is_known(value)) return;
+    std::uint32_t& slot = new_slot_[slot_of(value)];
+    if (slot != unknown) return;
+    slot = static_cast<std::uint32_t>(order_.size());
+    order_.push_back(slot_of(value));
+  }
+
+  void visit(const ThreadState& thread) {
+    for (const Value value : thread.registers) visit(value);
+    for (const Entry& entry : thread.buffer) {
+      visit(entry.address);
+      visit(entry.value);
+    }
+    for (const Owned& object : thread.owned) visit(object.address);
+    if (thread.link_size != 0) visit(thread.link);
+    visit(thread.result);
+  }
+
+  void visit(const Contents& contents, std::uint32_t chunk) {
+    const std::size_t n_bytes = 4 * contents.n_words(chunk);
+    const std::uint8_t* bytes = contents.read(chunk);
+    for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
+      Value value;
+      std::memcpy(&value, bytes + i, sizeof value);
+      visit(value);
+    }
+  }
+
+  bool is_identity(const Memory& memory) const {
+    if (order_.size() != memory.heap.size()) return false;
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      if (order_[i] != i) return false;
+    return true;
+  }
+
+  Value renamed(Value value) const {
+    if (!is_known(value) || new_slot_[slot_of(value)] == unknown) return value;
+    return value - (Address{slot_of(value)} << slot_bits) + (Address{new_slot_[slot_of(value)]} << slot_bits);
+  }
+
+  void rename(ThreadState& thread) const {
+    thread.number = unnumbered;
+    for (Value& value : thread.registers) value = renamed(value);
+    for (Entry& entry : thread.buffer) {
+      entry.address = renamed(entry.address);
+      entry.value = renamed(entry.value);
+    }
+    for (Owned& object : thread.owned) object.address = renamed(object.address);
+    thread.link = renamed(thread.link);
+    thread.result = renamed(thread.result);
+  }
+
+  void rename(Contents& contents, std::uint32_t& chunk) const {
+    const std::size_t n_bytes = 4 * contents.n_words(chunk);
+    for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
+      Value value;
+      std::memcpy(&value, contents.read(chunk) + i, sizeof value);
+      const Value changed = renamed(value);
+      if (changed != value) std::memcpy(contents.edit(chunk) + i, &changed, sizeof changed);
+    }
+  }
+
+  void rename(Memory& memory, Contents& contents) {
+    kept_.clear();
+    for (std::uint32_t slot = 0; slot < order_.size(); ++slot) {
+      const HeapObject* object = find_object(memory, start_of_slot(order_[slot]));
+      HeapObject copy = object != nullptr ? *object : HeapObject{};
+      copy.start = start_of_slot(slot);
+      if (copy.is_live) rename(contents, copy.content);
+      kept_.push_back(copy);
+    }
+    memory.heap = kept_;
+  }
+
+  std::vector<std::uint32_t> order_;     // old slots
+  std::vector<std::uint32_t> new_slot_;  // by old slot
+  std::vector<HeapObject> kept_;
+};
+
+// Another thread may learn the address: so it may those of all that the object leads to.
+inline void share(Memory& memory, const Contents& contents, Value value) {
+  if (!is_heap_address(value)) return;
+  HeapObject* object = find_object(memory, value);
+  if (object == nullptr || object->is_shared) return;
+  object->is_shared = true;
+  memory.number = unnumbered;
+  if (!object->is_live) return;
+  const std::size_t n_bytes = 4 * contents.n_words(object->content);
+  for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
+    Value inner;
+    std::memcpy(&inner, contents.read(object->content) + i, sizeof inner);
+    share(memory, contents, inner);
+  }
+}
+
+}  // namespace dekker::states

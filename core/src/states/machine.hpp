@@ -1,0 +1,467 @@
+// Runs the instructions of one thread. Steps that no other thread can notice are done at once; the others are those of
+// steps.hpp.
+#pragma once
+
+#include "states/accesses.hpp"
+
+namespace dekker::states {
+
+// The program comes to what cannot be followed.
+struct Refused {
+  Place place;
+};
+
+// Programs with more threads than this are refused.
+struct TooManyThreads {};
+
+enum class Readiness : std::uint8_t {
+  nothing,  // it has ended, or waits
+  local,    // nobody else can notice the next step
+  choice,   // and it has several outcomes
+  visible,
+};
+
+class Machine : public Accesses {
+ public:
+  using Accesses::Accesses;
+
+  State initial() {
+    State state;
+    state.memory = map_.initial(program_, contents_);
+    for (std::size_t t = 0; t < program_.threads.size(); ++t) {
+      ThreadState& thread = state.threads.emplace_back();
+      thread.status = ThreadStatus::running;
+      enter(thread, program_.alike[t], none);
+    }
+    for (std::size_t t = 0; t < state.threads.size(); ++t) run(state, static_cast<std::int32_t>(t));
+    return state;
+  }
+
+  std::uint64_t n_limits = 0;  // runs that were not followed any further
+  std::uint64_t n_failed_awaits = 0;
+  std::size_t log_at_await = 0;
+
+  // Executes what nobody else can notice, until the thread has to be interleaved with others.
+  void run(State& state, std::int32_t t) {
+    state.threads[at(t)].number = unnumbered;
+    const std::uint64_t last_await = n_failed_awaits + 2;  // a thread that waits for what nobody else can change
+    for (int n = 0; n < most_local_steps && n_failed_awaits != last_await; ++n) {
+      if (readiness(state, t) != Readiness::local) break;
+      execute(state, t);
+    }
+    clear_dead(state.threads[at(t)]);
+  }
+
+  Readiness readiness(State& state, std::int32_t t) {
+    ThreadState& thread = state.threads[at(t)];
+    if (thread.status != ThreadStatus::running) return Readiness::nothing;
+    const Frame& frame = thread.frames.back();
+    const std::vector<Instruction>& code = program_.block(frame.block).code;
+    if (at(frame.pc) >= code.size()) return leave_readiness(state, t);
+    const Instruction& i = code[at(frame.pc)];
+    switch (i.operation) {
+      case Operation::choose: return Readiness::choice;
+      case Operation::load:
+      case Operation::store:
+      case Operation::store_conditional:
+      case Operation::update:
+      case Operation::compare_exchange: return access_readiness(state, t, i);
+      case Operation::fence: return flush_readiness(state, t, i.fence == FenceAction::flush);
+      case Operation::spawn: return flush_readiness(state, t, true);
+      case Operation::atomic_begin:
+      case Operation::atomic_end: return Readiness::visible;
+      case Operation::join: return join_readiness(state, thread, i);
+      case Operation::release: return release_readiness(state, thread, i);
+      case Operation::exit:
+      case Operation::give_back: return leave_readiness(state, t);
+      default: return Readiness::local;
+    }
+  }
+
+  // Executes the next instruction. What has to leave the buffers before has left them.
+  void execute(State& state, std::int32_t t) {
+    ThreadState& thread = state.threads[at(t)];
+    const Instruction* i = current(thread);
+    if (i == nullptr) {
+      give_back(state, t, 0, false);
+      return;
+    }
+    switch (i->operation) {
+      case Operation::assign: thread.in(i->destination) = evaluate(thread, i->value); break;
+      case Operation::load: load(state, t, *i); break;
+      case Operation::store: store(state, t, *i); break;
+      case Operation::update:
+      case Operation::compare_exchange: update(state, t, *i, false); return;
+      case Operation::fence: fence(thread, t, *i); break;
+      case Operation::jump: thread.frames.back().pc = i->target; return;
+      case Operation::branch:
+        if (evaluate(thread, i->value) != 0) {
+          thread.frames.back().pc = i->target;
+          return;
+        }
+        break;
+      case Operation::await:
+        if (evaluate(thread, i->value) == 0) {
+          ++n_failed_awaits;
+          if (log != nullptr) log_at_await = log->size();
+          thread.frames.back().pc = i->target;
+          return;
+        }
+        break;
+      case Operation::assume:
+        if (evaluate(thread, i->value) == 0) {
+          stop(thread, ThreadStatus::blocked);
+          return;
+        }
+        break;
+      case Operation::check:
+        if (evaluate(thread, i->value) == 0) {
+          if (i->is_weak) {
+            ++n_limits;
+            stop(thread, ThreadStatus::blocked);
+          } else {
+            fail(state, t, ViolationKind::assertion, 0);
+          }
+          return;
+        }
+        break;
+      case Operation::call: call(state, t, *i); return;
+      case Operation::exit:
+        if (i->ends_program)
+          stop(thread, ThreadStatus::ended_program);
+        else
+          give_back(state, t, 0, true);
+        return;
+      case Operation::give_back: give_back(state, t, i->value == none ? 0 : evaluate(thread, i->value), false); return;
+      case Operation::spawn: spawn(state, t, *i); return;
+      case Operation::join: join(state, t, *i); return;
+      case Operation::allocate: allocate(state, t, *i); return;
+      case Operation::release: release(state, t, *i); return;
+      case Operation::atomic_begin: thread.in_section = true; break;
+      case Operation::atomic_end: thread.in_section = false; break;
+      case Operation::nothing: break;
+      case Operation::refuse: throw Refused{place(thread, t)};
+      case Operation::measure: measure(state, t, *i); return;
+      case Operation::choose:
+      case Operation::store_conditional: break;  // several outcomes: steps.hpp
+    }
+    if (thread.status == ThreadStatus::running) ++thread.frames.back().pc;
+  }
+
+  // The object that ends first when the thread leaves its call, or null.
+  const Owned* leaving_object(const ThreadState& thread) const {
+    const Instruction* i = current(thread);
+    const bool exits = i != nullptr && i->operation == Operation::exit;
+    if (thread.owned.empty()) return nullptr;
+    return exits || thread.frames.size() == 1 || thread.owned.back().depth == thread.frames.size() ? &thread.owned.back() : nullptr;
+  }
+
+  void end_leaving_object(State& state, std::int32_t t) {
+    ThreadState& thread = state.threads[at(t)];
+    HeapObject* object = find_object(state.memory, thread.owned.back().address);
+    thread.owned.pop_back();
+    if (object != nullptr && object->is_live) end_object(state, t, *object);
+  }
+
+ private:
+  static constexpr int most_local_steps = 10'000;
+  static constexpr std::size_t deepest_call = 1000;
+
+  // ---- Which steps are local ----------------------------------------------------------------------------------------
+
+  Readiness access_readiness(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.address);
+    const Location place = map_.locate(state.memory, address, i.size);
+    if (place.content == nullptr) return Readiness::local;  // it fails
+    if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
+    if (i.operation == Operation::store_conditional)
+      return thread.link_size == 0 ? Readiness::choice : Readiness::visible;
+    if (i.operation == Operation::compare_exchange && i.is_weak) return Readiness::visible;
+    const bool is_plain_store = i.operation == Operation::store;
+    if (is_plain_store && has_buffers() && !place.is_private)
+      return has_room(thread) ? Readiness::local : Readiness::visible;
+    const bool is_update = i.operation == Operation::update || i.operation == Operation::compare_exchange;
+    if (is_update && !thread.buffer.empty()) return Readiness::visible;
+    if (i.is_exclusive && has_buffers() && !thread.buffer.empty()) return Readiness::visible;
+    if (place.is_private) return Readiness::local;
+    if (!is_plain_store && !is_update && has_urgent_entry(thread)) return Readiness::visible;
+    const bool is_read = i.operation == Operation::load && !i.is_exclusive;
+    return is_unnoticed(state, t, place, address, i.size, !is_read) ? Readiness::local : Readiness::visible;
+  }
+
+  // Where robustness is asked for, threads rest at fences under all models, so that states can be compared.
+  Readiness flush_readiness(const State& state, std::int32_t t, bool flushes) const {
+    if (flushes && options_.robust) return Readiness::visible;
+    return flushes && !state.threads[at(t)].buffer.empty() ? Readiness::visible : Readiness::local;
+  }
+
+  // Leaving a call releases objects that others may know.
+  Readiness leave_readiness(State& state, std::int32_t t) {
+    ThreadState& thread = state.threads[at(t)];
+    const bool is_exit = current(thread) != nullptr && current(thread)->operation == Operation::exit;
+    if (is_exit && current(thread)->ends_program) return Readiness::local;
+    const bool ends = is_exit || thread.frames.size() == 1;
+    if (ends && at(t) < program_.threads.size()) return Readiness::local;
+    for (const Owned& object : thread.owned)
+      if (ends || object.depth == thread.frames.size()) {
+        const Location place = map_.locate(state.memory, object.address, 0);
+        if (place.content != nullptr && !place.is_private) return Readiness::visible;
+      }
+    return Readiness::local;
+  }
+
+  Readiness join_readiness(State& state, ThreadState& thread, const Instruction& i) {
+    const Value handle = evaluate(thread, i.value);
+    if (!is_thread(state, handle)) return Readiness::local;
+    const ThreadState& other = state.threads[handle - 1];
+    if (other.status != ThreadStatus::finished) return Readiness::nothing;
+    return other.buffer.empty() && thread.buffer.empty() && !options_.robust ? Readiness::local : Readiness::visible;
+  }
+
+  Readiness release_readiness(State& state, ThreadState& thread, const Instruction& i) {
+    const Address address = evaluate(thread, i.value);
+    if (address == 0) return Readiness::local;
+    const HeapObject* object = find_object(state.memory, address);
+    const bool is_object = object != nullptr && address == object->start && !object->is_stack;
+    if (!is_object || (object->is_live && (object->is_local || !object->is_shared))) return Readiness::local;
+    return Readiness::visible;
+  }
+
+  bool is_thread(const State& state, Value handle) const {
+    return handle > program_.threads.size() && handle <= state.threads.size() &&
+           state.threads[handle - 1].status != ThreadStatus::unborn;
+  }
+
+  // ---- Calls ----------------------------------------------------------------------------------------------------------
+
+  void enter(ThreadState& thread, std::int32_t number, std::int32_t destination) {
+    const Block& block = program_.block(number);
+    const auto base = static_cast<std::uint32_t>(thread.registers.size());
+    thread.frames.push_back({number, 0, destination, base});
+    thread.registers.resize(base + at(block.n_registers), 0);
+    for (const auto& [register_number, initial] : block.initial_registers) thread.in(register_number) = initial;
+  }
+
+  void clear_dead(ThreadState& thread) const {
+    if (thread.frames.empty() || thread.status == ThreadStatus::unborn) return;
+    const Frame& frame = thread.frames.back();
+    const Block& block = program_.block(frame.block);
+    for (const std::int32_t number : block.dead[at(frame.pc)]) {
+      if (number == block.n_registers)
+        thread.link_size = 0;
+      else
+        thread.in(number) = 0;
+    }
+    if (thread.link_size == 0) thread.link = 0;
+  }
+
+  // `none` if the value is no function.
+  std::int32_t called_block(const ThreadState& thread, const Instruction& i) {
+    if (i.target != none) return i.target;
+    const auto found = program_.function_at.find(evaluate(thread, i.value));
+    return found == program_.function_at.end() ? none : found->second;
+  }
+
+  std::vector<Value> arguments(const ThreadState& thread, const Instruction& i) {
+    std::vector<Value> found;
+    for (std::int32_t k = 0; k < i.n_arguments; ++k)
+      found.push_back(evaluate(thread, program_.arguments[at(i.first_argument + k)]));
+    return found;
+  }
+
+  // Those that the block does not expect are dropped.
+  void pass(ThreadState& thread, const std::vector<Value>& given) {
+    const std::vector<std::int32_t>& parameters = program_.block(thread.frames.back().block).parameters;
+    for (std::size_t k = 0; k < std::min(parameters.size(), given.size()); ++k) thread.in(parameters[k]) = given[k];
+  }
+
+  void call(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const std::int32_t block = called_block(thread, i);
+    if (block == none || thread.frames.size() > deepest_call) {
+      fail(state, t, ViolationKind::call, block == none ? evaluate(thread, i.value) : 0);
+      return;
+    }
+    const std::vector<Value> given = arguments(thread, i);
+    ++thread.frames.back().pc;
+    const std::uint8_t link_size = thread.link_size;
+    clear_dead(thread);
+    thread.link_size = link_size;  // what is called may use it
+    if (i.destination != none) thread.in(i.destination) = 0;
+    enter(thread, block, i.destination);
+    pass(thread, given);
+  }
+
+  void give_back(State& state, std::int32_t t, Value result, bool exits) {
+    ThreadState& thread = state.threads[at(t)];
+    if (exits) {
+      thread.frames.resize(1);
+      thread.registers.resize(at(program_.block(thread.frames[0].block).n_registers));
+    }
+    const bool ends = thread.frames.size() == 1;
+    if (!ends || at(t) >= program_.threads.size()) end_objects(state, t, ends ? 0 : thread.frames.size());
+    if (thread.status != ThreadStatus::running) return;
+    if (ends) {
+      end_thread(state, t, result);
+      return;
+    }
+    const Frame frame = thread.frames.back();
+    thread.frames.pop_back();
+    thread.registers.resize(frame.base);
+    if (frame.destination != none) thread.in(frame.destination) = result;
+  }
+
+  // Objects of calls at this depth and above.
+  void end_objects(State& state, std::int32_t t, std::size_t depth) {
+    ThreadState& thread = state.threads[at(t)];
+    while (!thread.owned.empty() && thread.owned.back().depth >= depth) {
+      const Address address = thread.owned.back().address;
+      thread.owned.pop_back();
+      HeapObject* object = find_object(state.memory, address);
+      if (object == nullptr || !object->is_live) continue;
+      if (!end_object(state, t, *object)) return;
+    }
+  }
+
+  bool end_object(State& state, std::int32_t t, HeapObject& object) {
+    const Address start = object.start;
+    state.memory.number = unnumbered;
+    object.is_live = false;
+    object.content = 0;
+    for (std::size_t u = 0; u < state.threads.size(); ++u) {
+      if (u == at(t) || !has_own_entry(state.threads[u], start, object.size)) continue;
+      fail(state, t, ViolationKind::use_after_free, start);
+      return false;
+    }
+    return true;
+  }
+
+  void end_thread(State& state, std::int32_t t, Value result) {
+    ThreadState& thread = state.threads[at(t)];
+    thread.status = ThreadStatus::finished;
+    if (at(t) >= program_.threads.size()) {
+      note({ActionKind::end, place(thread, t), 0, 0, result});
+      share(state.memory, contents_, result);
+      thread.result = result;
+      thread.registers.clear();
+      thread.frames.clear();
+      return;
+    }
+    thread.frames[0].pc = static_cast<std::int32_t>(program_.block(thread.frames[0].block).code.size());
+  }
+
+  // ---- Threads --------------------------------------------------------------------------------------------------------
+
+  void spawn(State& state, std::int32_t t, const Instruction& i) {
+    const std::int32_t block = called_block(state.threads[at(t)], i);
+    if (block == none) {
+      fail(state, t, ViolationKind::call, evaluate(state.threads[at(t)], i.value));
+      return;
+    }
+    const std::vector<Value> given = arguments(state.threads[at(t)], i);
+    for (const Value value : given) share(state.memory, contents_, value);
+    const std::int32_t child = spawned_thread(t, state.threads[at(t)].n_spawned++);
+    if (state.threads.size() <= at(child)) state.threads.resize(at(child) + 1);
+    ThreadState& thread = state.threads[at(t)];
+    note({ActionKind::spawn, place(thread, t), 0, 0, static_cast<Value>(child)});
+    if (i.destination != none) thread.in(i.destination) = static_cast<Value>(child) + 1;
+    ++thread.frames.back().pc;
+    ThreadState& born = state.threads[at(child)];
+    born.status = ThreadStatus::running;
+    enter(born, block, none);
+    pass(born, given);
+    note({ActionKind::begin, place(born, child)});
+    run(state, child);
+  }
+
+  // The same number in every run.
+  std::int32_t spawned_thread(std::int32_t parent, std::uint32_t nth) {
+    const auto number = static_cast<std::int32_t>(program_.threads.size() + spawned_.size());
+    if (at(number) >= most_threads) throw TooManyThreads{};
+    return spawned_.try_emplace({parent, nth}, number).first->second;
+  }
+
+  void join(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Value handle = evaluate(thread, i.value);
+    if (!is_thread(state, handle)) {
+      fail(state, t, ViolationKind::join, handle);
+      return;
+    }
+    note({ActionKind::join, place(thread, t), 0, 0, handle - 1});
+    if (i.destination != none) thread.in(i.destination) = state.threads[handle - 1].result;
+    ++thread.frames.back().pc;
+  }
+
+  // ---- Objects --------------------------------------------------------------------------------------------------------
+
+  void allocate(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Value size = evaluate(thread, i.value);
+    if (size > largest_object || !has_room(state.memory, thread, size)) {
+      fail(state, t, ViolationKind::allocation, size);
+      return;
+    }
+    const Address start = free_address(state.memory, t, thread, size);
+    const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
+    const HeapObject object{start, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
+                            i.is_stack, i.is_local};
+    const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
+    state.memory.heap.insert(position, object);
+    state.memory.number = unnumbered;
+    if (i.is_stack) thread.owned.push_back({static_cast<std::uint32_t>(thread.frames.size()), start});
+    note({ActionKind::allocate, place(thread, t), start, 0, size});
+    thread.in(i.destination) = start;
+    ++thread.frames.back().pc;
+  }
+
+  bool has_room(const Memory& memory, const ThreadState& thread, Value size) const {
+    if (renames()) return memory.heap.empty() || slot_of(memory.heap.back().start) + 1 < most_slots;
+    return thread.allocated + size + 2 * fixed_gap <= fixed_per_thread;
+  }
+  using Accesses::has_room;
+
+  Address free_address(const Memory& memory, std::int32_t t, ThreadState& thread, Value size) const {
+    if (renames()) return start_of_slot(memory.heap.empty() ? 0 : slot_of(memory.heap.back().start) + 1);
+    const Address start = fixed_start + static_cast<Address>(t) * fixed_per_thread + thread.allocated + fixed_gap;
+    thread.allocated += static_cast<std::uint32_t>((size / fixed_gap + 2) * fixed_gap);
+    return start;
+  }
+
+  void measure(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.value);
+    const HeapObject* object = find_object(state.memory, address);
+    if (object == nullptr || address != object->start || object->is_stack) {
+      fail(state, t, ViolationKind::release, address);
+      return;
+    }
+    thread.in(i.destination) = object->size;
+    ++thread.frames.back().pc;
+  }
+
+  void release(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.value);
+    if (address != 0) {
+      HeapObject* object = find_object(state.memory, address);
+      if (object == nullptr || address != object->start || object->is_stack) {
+        fail(state, t, ViolationKind::release, address);
+        return;
+      }
+      if (!object->is_live) {
+        fail(state, t, ViolationKind::double_free, address);
+        return;
+      }
+      note({ActionKind::release, place(thread, t), address});
+      if (!end_object(state, t, *object)) return;
+    }
+    ++thread.frames.back().pc;
+  }
+
+  static constexpr std::size_t most_threads = 64;
+  std::map<std::pair<std::int32_t, std::uint32_t>, std::int32_t> spawned_;
+};
+
+}  // namespace dekker::states

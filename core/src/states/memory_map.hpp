@@ -1,0 +1,175 @@
+// Where bytes are: the chunks of global objects, and the addresses of allocated ones.
+#pragma once
+
+#include <optional>
+
+#include "states/state.hpp"
+
+namespace dekker::states {
+
+// Where objects are numbered anew (heap.hpp), allocated ones have slots of 4 GB each.
+inline constexpr Address heap_start = 0x5A3C'0000'0000;
+inline constexpr unsigned slot_bits = 32;
+inline constexpr Address most_slots = 4096;
+inline constexpr Address offset_in_slot = 4096;
+inline constexpr Address largest_object = Address{1} << 28;
+
+// Elsewhere every thread has addresses of its own, so that they are the same in every run; none is used twice.
+inline constexpr Address fixed_start = Address{1} << 40;
+inline constexpr Address fixed_per_thread = Address{1} << 32;
+inline constexpr Address fixed_gap = 64;
+
+inline bool is_heap_address(Address address) { return address - heap_start < (most_slots << slot_bits); }
+inline std::uint32_t slot_of(Address address) { return static_cast<std::uint32_t>((address - heap_start) >> slot_bits); }
+inline Address start_of_slot(std::uint32_t slot) { return heap_start + (Address{slot} << slot_bits) + offset_in_slot; }
+
+// The object that the address points into, or to its end.
+inline HeapObject* find_object(Memory& memory, Address address) {
+  auto found = std::ranges::upper_bound(memory.heap, address, {}, &HeapObject::start);
+  if (found == memory.heap.begin()) return nullptr;
+  --found;
+  return address - found->start <= found->size ? &*found : nullptr;
+}
+
+struct GlobalObject {
+  Address start;
+  Address size;
+  std::uint32_t chunk;
+  std::uint32_t offset;  // in its chunk
+  std::uint64_t bit;
+};
+
+// Bytes of one object: where they are, and whom they belong to.
+struct Location {
+  std::uint32_t* content = nullptr;  // the number of the chunk; null: no such bytes
+  std::uint32_t offset = 0;
+  std::uint64_t bit = 0;
+  bool is_private = false;  // no other thread can reach them
+  bool was_freed = false;
+};
+
+// Contents of chunks. A chunk that is changed is a draft until `settle`.
+class Contents {
+ public:
+  const std::uint8_t* read(std::uint32_t id) const {
+    if ((id & draft_flag) != 0) return reinterpret_cast<const std::uint8_t*>(drafts_[id & ~draft_flag].data());
+    return reinterpret_cast<const std::uint8_t*>(chunks_[id].data());
+  }
+
+  std::uint8_t* edit(std::uint32_t& id) {
+    if ((id & draft_flag) == 0) {
+      const std::span<const std::uint32_t> words = chunks_[id];
+      new_draft().assign(words.begin(), words.end());
+      id = static_cast<std::uint32_t>(n_drafts_ - 1) | draft_flag;
+    }
+    return reinterpret_cast<std::uint8_t*>(drafts_[id & ~draft_flag].data());
+  }
+
+  std::size_t n_words(std::uint32_t id) const {
+    return (id & draft_flag) != 0 ? drafts_[id & ~draft_flag].size() : chunks_[id].size();
+  }
+
+  std::uint32_t zeroes(std::size_t n_bytes) {
+    zero_.assign((n_bytes + 3) / 4, 0);
+    return chunks_.intern(zero_);
+  }
+
+  std::uint32_t intern(std::span<const std::uint32_t> words) { return chunks_.intern(words); }
+
+  void settle(Memory& memory) {
+    for (std::uint32_t& id : memory.chunks) settle(id);
+    for (HeapObject& object : memory.heap)
+      if (object.is_live) settle(object.content);
+  }
+
+  // No draft is in use any more.
+  void forget_drafts() { n_drafts_ = 0; }
+
+  std::size_t bytes() const { return chunks_.bytes(); }
+  std::size_t size() const { return chunks_.size(); }
+
+ private:
+  static constexpr std::uint32_t draft_flag = 1u << 31;
+
+  std::vector<std::uint32_t>& new_draft() {
+    if (n_drafts_ == drafts_.size()) drafts_.emplace_back();
+    return drafts_[n_drafts_++];
+  }
+
+  void settle(std::uint32_t& id) {
+    if ((id & draft_flag) != 0) id = chunks_.intern(drafts_[id & ~draft_flag]);
+  }
+
+  Sequences chunks_;
+  std::vector<std::vector<std::uint32_t>> drafts_;
+  std::size_t n_drafts_ = 0;
+  std::vector<std::uint32_t> zero_;
+};
+
+class MemoryMap {
+ public:
+  explicit MemoryMap(const Program& program) {
+    for (const ObjectRange& object : program.objects) add(object);
+  }
+
+  Memory initial(const Program& program, Contents& contents) const {
+    Memory memory;
+    std::vector<std::vector<std::uint32_t>> words;
+    for (const std::uint32_t size : chunk_sizes_) words.emplace_back((size + 3) / 4, 0);
+    for (const auto& [address, byte] : program.initial_bytes)
+      if (const GlobalObject* object = global(address)) {
+        auto* bytes = reinterpret_cast<std::uint8_t*>(words[object->chunk].data());
+        bytes[object->offset + (address - object->start)] = byte;
+      }
+    for (const auto& chunk : words) memory.chunks.push_back(contents.intern(chunk));
+    return memory;
+  }
+
+  std::size_t n_chunks() const { return chunk_sizes_.size(); }
+
+  const GlobalObject* global(Address address) const {
+    auto found = std::ranges::upper_bound(objects_, address, {}, &GlobalObject::start);
+    if (found == objects_.begin()) return nullptr;
+    --found;
+    return address - found->start < found->size ? &*found : nullptr;
+  }
+
+  Location locate(Memory& memory, Address address, Address size) const {
+    if (address >= fixed_start) return locate_in_heap(memory, address, size);
+    const GlobalObject* object = global(address);
+    if (object == nullptr || size > object->size - (address - object->start)) return {};
+    return {&memory.chunks[object->chunk], object->offset + static_cast<std::uint32_t>(address - object->start), object->bit};
+  }
+
+ private:
+  static Location locate_in_heap(Memory& memory, Address address, Address size) {
+    HeapObject* object = find_object(memory, address);
+    if (object == nullptr) return {};
+    const Address offset = address - object->start;
+    if (offset >= object->size || size > object->size - offset) return {};
+    Location found;
+    found.was_freed = !object->is_live;
+    if (!object->is_live) return found;
+    found.content = &object->content;
+    found.offset = static_cast<std::uint32_t>(offset);
+    found.bit = std::uint64_t{1} << heap_bit;
+    found.is_private = object->is_local || !object->is_shared;
+    return found;
+  }
+
+  void add(const ObjectRange& object) {
+    constexpr Address chunk_size = 64;
+    const auto number = static_cast<unsigned>(objects_.size());
+    const std::uint32_t size = static_cast<std::uint32_t>((object.size + 7) / 8 * 8);
+    if (chunk_sizes_.empty() || chunk_sizes_.back() + size > chunk_size) chunk_sizes_.push_back(0);
+    const std::uint32_t offset = chunk_sizes_.back();
+    chunk_sizes_.back() += size;
+    objects_.push_back({object.start, object.size, static_cast<std::uint32_t>(chunk_sizes_.size() - 1), offset,
+                        std::uint64_t{1} << std::min(number, last_global_bit)});
+  }
+
+  std::vector<GlobalObject> objects_;
+  std::vector<std::uint32_t> chunk_sizes_;
+};
+
+}  // namespace dekker::states

@@ -1,0 +1,94 @@
+"""The states engine through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import dekker
+
+LOOP = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int wants[2];
+volatile int inside;
+static void *run(void *argument) {
+  int me = argument != 0;
+  for (;;) {
+    atomic_store_explicit(&wants[me], 1, ORDER);
+    if (atomic_load_explicit(&wants[1 - me], ORDER) == 0) {
+      inside = me;
+      assert(inside == me);
+    }
+    atomic_store_explicit(&wants[me], 0, ORDER);
+  }
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, run, (void *)1L);
+  run(0);
+}
+"""
+RELAXED, STRONG = "-DORDER=memory_order_relaxed", "-DORDER=memory_order_seq_cst"
+LITMUS = "examples/litmus/dekker-x86.litmus"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "loop.c"
+    path.write_text(LOOP, encoding="utf-8")
+    return str(path)
+
+
+def test_auto_says_why(file: str) -> None:
+    outcome = dekker("check", file, "-m", "tso", "--", STRONG)
+    assert (outcome.status, outcome.out.split(":")[0]) == (0, "SAFE under tso")
+    assert "(states)" in outcome.out
+    assert "this engine, because a loop in 'run'" in outcome.out
+
+
+def test_a_violation_is_told_step_by_step(file: str, tmp_path: Path) -> None:
+    witness = tmp_path / "witness.json"
+    outcome = dekker("check", file, "-m", "tso", "--witness", str(witness), "--", RELAXED)
+    assert outcome.status == 1
+    assert "Step by step:" in outcome.out
+    assert "wants = 1 in its buffer)" in outcome.out or "wants+4 = 1 in its buffer)" in outcome.out
+    assert dekker("replay", str(witness)).status == 0
+
+
+def test_json(file: str) -> None:
+    answer = json.loads(dekker("check", file, "-m", "pso", "--json", "-", "--", RELAXED).out)
+    assert (answer["verdict"], answer["engine"]) == ("UNSAFE", "states")
+    assert answer["stats"]["states"] > 10
+    assert answer["schedule"][-1]["text"] == "! assertion"
+
+
+def test_robustness(file: str) -> None:
+    assert dekker("check", file, "-m", "tso", "--robust", "--", STRONG).status == 0
+    outcome = dekker("check", file, "-m", "tso", "--robust", "--", RELAXED)
+    assert outcome.status == 1
+    assert "violation: robustness" in outcome.out
+    refused = dekker("check", file, "-m", "tso", "--robust", "--engine", "rsmc", "--", RELAXED)
+    assert (refused.status, "only the states engine" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "pso"])
+def test_all_engines_agree(model: str) -> None:
+    for engine in ("states", "all"):
+        assert dekker("litmus", LITMUS, "--engine", engine, "-m", model).status in (0, 1)
+
+
+def test_limits(file: str) -> None:
+    outcome = dekker("check", file, "-m", "tso", "--engine", "states", "--max-traces", "5", "--", STRONG)
+    assert outcome.status == 3
+    assert "stopped by states" in outcome.out
+    refused = dekker("check", file, "-m", "power", "--engine", "states", "--", STRONG)
+    assert (refused.status, "sc, tso, pso" in refused.err) == (2, True)
+
+
+def test_reductions_change_no_verdict(file: str) -> None:
+    for switch in ("--no-static-local", "--no-dynamic-local", "--no-reduction", "--no-symmetry", "--depth-first"):
+        assert dekker("check", file, "-m", "tso", switch, "--", STRONG).status == 0
+        assert dekker("check", file, "-m", "tso", switch, "--", RELAXED).status == 1

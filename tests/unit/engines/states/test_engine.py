@@ -1,0 +1,229 @@
+"""What the states engine does beyond outcome sets: limits, memory, deadlocks, robustness, sections, schedules."""
+
+from __future__ import annotations
+
+import pytest
+from tests.strategies.short_programs import short_program
+
+from dekker.engines.states import engine
+from dekker.engines.states.footprints import ANYTHING, HEAP, footprints
+from dekker.engines.states.locality import local_allocations
+from dekker.errors import UnsupportedError
+from dekker.ir.program import Program
+from dekker.ir.text import parse_program
+from dekker.models import load_model
+from dekker.result import Result, Verdict, verdict
+from dekker.source import Source
+from dekker.task import Limits, Search, Task
+
+COUNTER = """
+program counter
+architecture none
+object x[8]
+function P0() {
+again:
+  r0 = load.8 [&x]
+  store.8 [&x] = r0 add.64 1
+  jump again
+}
+thread P0 runs P0
+thread P1 runs P0
+"""
+HEADER = "program test\narchitecture none\nobject x[8]\nobject y[8]\n"
+
+
+def read(text: str) -> Program:
+    return parse_program(Source("test.ir", text))
+
+
+def run(program: Program, model: str = "tso", limits: Limits | None = None, **options: object) -> Result:
+    search = Search(**options)  # type: ignore[arg-type]
+    return engine.run(Task(program, load_model(model), limits or Limits(), examples=True, search=search))
+
+
+def kinds(result: Result) -> set[str]:
+    return {violation.kind for violation in result.violations}
+
+
+# --- limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [(Limits(max_traces=1000), "states"), (Limits(timeout_s=0.2), "time"), (Limits(memory_mb=1), "memory")],
+)
+def test_limits_end_a_search_without_end(limits: Limits, reason: str) -> None:
+    result = run(read(COUNTER), "sc", limits)
+    assert result.stopped_by == reason
+    assert verdict(result, None) is Verdict.UNKNOWN
+    assert result.statistics["states"] >= 1000
+
+
+def test_compact_search_goes_on_and_says_the_chance() -> None:
+    result = run(read(COUNTER), "sc", Limits(memory_mb=1, max_traces=100_000), compact=True)
+    assert result.stopped_by in ("memory", "states")
+    assert result.statistics["compact"]
+    assert "the chance that one was missed is below" in result.bound
+
+
+def test_other_models_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="sc, tso, pso"):
+        run(short_program("SB", "x=1; r0=y // y=1; r0=x"), "power")
+
+
+def test_the_bound_that_was_covered() -> None:
+    endless = read(HEADER + "function P() {\nagain:\n  store.4 [&x] = 1\n  r = load.4 [&y]\n  jump again\n}\n"
+                   "function Q() {\nagain:\n  store.4 [&y] = 1\n  r = load.4 [&x]\n  jump again\n}\n"
+                   "thread P runs P\nthread Q runs Q\n")  # fmt: skip
+    result = run(endless, buffer=2)
+    assert result.bound == "store buffers hold no more than 2 entries (--buffer 2)"
+    assert verdict(result, None) is Verdict.SAFE_WITHIN_BOUND
+    assert run(endless).statistics["buffer"] == 32
+    assert run(endless, "sc").bound == ""
+
+
+# --- deadlocks
+
+
+def waiting(first: str, second: str) -> Program:
+    thread = "function P{0}() {{\n{1}again:\n  r = load.4 [&{2}]\n  await r -> again\n  store.4 [&{3}] = 1\n}}\n"
+    return read(
+        HEADER + thread.format(0, first, "x", "y") + thread.format(1, second, "y", "x") +
+        "thread P0 runs P0\nthread P1 runs P1\n"
+    )  # fmt: skip
+
+
+def test_threads_that_wait_for_each_other() -> None:
+    result = run(waiting("", ""))
+    assert result.deadlocks
+    assert result.examples.deadlock is not None
+    assert not run(waiting("  store.4 [&y] = 1\n", "")).deadlocks
+
+
+def test_a_store_on_its_way_ends_a_wait_or_begins_one() -> None:
+    """One thread may miss that the flag was up for a moment."""
+    text = HEADER + (
+        "function P() {\n  store.4 [&x] = 1\n  store.4 [&x] = 0\n}\n"
+        "function Q() {\nagain:\n  r = load.4 [&x]\n  await r -> again\n}\nthread P runs P\nthread Q runs Q\n"
+    )
+    for model in ("sc", "tso", "pso"):
+        result = run(read(text), model)
+        assert result.deadlocks
+        assert result.states
+
+
+# --- memory
+
+
+def allocating(body: str, other: str = "") -> Program:
+    return read(
+        HEADER + f"function main() {{\n  p = allocate 8\n{body}}}\nfunction f(q) {{\n{other}}}\nthread main runs main\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [
+        (allocating("  store.8 [p add.64 8] = 1\n"), "memory"),
+        (allocating("  free p\n  r = load.8 [p]\n"), "use after free"),
+        (allocating("  free p\n  free p\n"), "double free"),
+        (allocating("  free p add.64 4\n"), "release"),
+        (allocating("  t = spawn &f(p)\n  free p\n", "  store.8 [q] = 1\n"), "use after free"),
+        (allocating("  t = spawn &f(p)\n  free p\n  join t\n", "  r = load.8 [q]\n"), "use after free"),
+        (allocating("  join 7\n"), "join"),
+    ],
+)
+def test_memory_errors(program: Program, kind: str) -> None:
+    for model in ("sc", "tso", "pso"):
+        assert kind in kinds(run(program, model))
+
+
+def test_no_error_where_threads_wait_for_one_another() -> None:
+    program = allocating("  t = spawn &f(p)\n  join t\n  free p\n", "  store.8 [q] = 1\n")
+    for model in ("sc", "tso", "pso"):
+        result = run(program, model)
+        assert not result.violations
+        assert verdict(result, None) is Verdict.SAFE
+
+
+def test_an_object_of_a_call_ends_with_it() -> None:
+    text = HEADER + (
+        "function inner() {\n  p = allocate 8 stack\n  store.8 [&x] = p\n  return p\n}\n"
+        "function main() {\n  q = call &inner()\n  store.8 [q] = 1\n}\nthread main runs main\n"
+    )
+    assert kinds(run(read(text))) == {"use after free"}
+
+
+def test_objects_are_numbered_by_reachability() -> None:
+    """A loop that allocates and frees has few states, unless the program looks at addresses."""
+    loop = "function main() {{\nagain:\n  p = allocate 8\n  store.8 [&x] = p\n{}  free p\n  jump again\n}}\n"
+    end = "thread main runs main\nthread other runs other\nfunction other() {\n  r = load.8 [&x]\n}\n"
+    limits = Limits(max_traces=5000)
+    assert run(read(HEADER + loop.format("") + end), "tso", limits).stopped_by is None
+    looks = "  h = p urem.64 7\n"
+    assert run(read(HEADER + loop.format(looks) + end), "tso", limits).stopped_by == "states"
+
+
+# --- robustness
+
+
+@pytest.mark.parametrize(
+    ("text", "tso", "pso"),
+    [
+        ("x=1; r0=y // y=1; r0=x", False, False),
+        ("x=1; mfence; r0=y // y=1; mfence; r0=x", True, True),
+        ("x=1; y=1 // r0=y; r1=x", True, False),
+        ("x=1; stbar; y=1 // r0=y; r1=x", True, True),
+        ("x=1; r0=x // y=1; r0=y", True, True),
+    ],
+)
+def test_robustness(text: str, tso: bool, pso: bool) -> None:
+    for model, is_robust in (("sc", True), ("tso", tso), ("pso", pso)):
+        result = run(short_program("test", text), model, robust=True)
+        assert ("robustness" not in kinds(result)) == is_robust
+        assert bool(result.examples.schedule) != is_robust
+
+
+# --- sections, schedules
+
+
+def test_nobody_comes_between_in_a_section() -> None:
+    def increments(begin: str, end: str) -> Program:
+        body = f"{begin}  r = load.4 [&x]\n  store.4 [&x] = r add.32 1\n{end}"
+        return read(HEADER + f"function P() {{\n{body}}}\nthread P runs P\nthread Q runs P\nobserve [x].4\n")
+
+    for model in ("sc", "tso", "pso"):
+        assert set(run(increments("", ""), model).states) == {(1,), (2,)}
+        assert set(run(increments("  atomic-begin\n", "  atomic-end\n"), model).states) == {(2,)}
+
+
+def test_a_schedule_tells_what_is_in_the_buffers() -> None:
+    text = HEADER + (
+        "function P() {\n  store.4 [&x] = 1\n  r = load.4 [&y]\n  store.4 [&y] = 2\n  assert r, \"first\"\n}\n"
+        "function Q() {\n  store.4 [&y] = 1\n  r = load.4 [&x]\n}\nthread P runs P\nthread Q runs Q\n"
+    )  # fmt: skip
+    schedule = run(read(text)).examples.schedule
+    assert [step.text for step in schedule][-1] == "! assertion"
+    assert any(step.buffers == ((0, ("x = 1",)), (1, ("y = 1",))) for step in schedule)
+    assert any("thread 1 has y = 1 in its buffer" in step.overtaken for step in schedule)
+
+
+# --- what is known from the text
+
+
+def test_local_allocations() -> None:
+    program = read(
+        HEADER + "function main() {\n  a = allocate 8\n  b = allocate 8\n  c = b add.64 4\n  store.4 [a] = 1\n"
+        "  store.8 [&x] = c\n  r = load.4 [a add.64 4]\n}\nthread main runs main\n"
+    )
+    assert local_allocations(program.functions[0]) == {0}
+
+
+def test_footprints() -> None:
+    program = read(
+        HEADER + "function f(p) {\n  r = load.4 [p]\n  q = load.8 [&x]\n  store.4 [q] = 1\n}\n"
+        "function main() {\n  call &f(&y)\n  h = allocate 8\n  store.4 [h] = 1\n}\nthread main runs main\n"
+    )
+    found = footprints(program)
+    assert found.touches["f"] == [2, 1, ANYTHING]
+    assert found.future["main"] == [(3, ANYTHING), (0, HEAP), (0, HEAP), (0, 0)]
