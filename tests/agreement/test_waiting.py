@@ -94,7 +94,9 @@ def check_engines(changed: Program, model: str) -> None:
     text = print_program(changed)
     assert found.states == expected.states, text
     # Executions in which a thread waits are not told apart by what it sees meanwhile.
-    assert (found.blocked > 0, found.cut > 0) == (expected.blocked > 0, expected.cut > 0), text
+    # Nor is a store-conditional seen to fail if all that follows is another attempt.
+    assert expected.blocked > 0 or found.blocked == 0, text
+    assert (found.cut > 0) == (expected.cut > 0), text
     assert found.deadlocks == expected.deadlocks, text
     assert found.flags.keys() == expected.flags.keys(), text
 

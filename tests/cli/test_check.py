@@ -313,6 +313,44 @@ def test_what_races_in_different_sizes_is_refused_with_both_lines(tmp_path: Path
     assert "program.c:13" in outcome.err
 
 
+RESET = r"""#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+union { int whole; char bytes[4]; } u;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int *end;
+void *writer(void *_) {
+  pthread_mutex_lock(&lock);
+  u.whole = 0x01020304;
+  end = (int *)malloc(8) + 2;
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, writer, 0);
+  pthread_mutex_lock(&lock);
+  if (end) assert(u.bytes[1] != 3);
+  pthread_mutex_unlock(&lock);
+  pthread_join(t, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["rc11", "power"])
+def test_what_goes_wrong_in_pieces_has_a_run_that_replays(tmp_path: Path, model: str) -> None:
+    witness = tmp_path / "run.json"
+    outcome = check(tmp_path, RESET, "--model", model, "--witness", str(witness))
+    assert outcome.status == 1
+    assert "program.c:19:12: violation: assertion: the assertion `u.bytes[1] != 3` fails" in outcome.out
+    assert re.search(r"reads u\S* = 3, from #", outcome.out)
+    assert "end = &malloc:11+8" in outcome.out
+    replayed = dekker("replay", str(witness))
+    assert replayed.status == 0
+    assert "holds" in replayed.out
+
+
 def test_floating_point_runs_on_the_rsmc_engine(tmp_path: Path) -> None:
     text = r"""#include <assert.h>
 #include <pthread.h>

@@ -52,6 +52,29 @@ def check(folder: Path, text: str, *arguments: str) -> Outcome:
     return dekker("check", str(file), "-m", "sc", "--timeout", "60", *arguments)
 
 
+def test_long_stacks_are_folded(tmp_path: Path) -> None:
+    outcome = check(tmp_path, "int f(int n) { return f(n + 1) + 1; } int main(void) { return f(0); }")
+    assert "more calls" in outcome.out
+    assert len(outcome.out) < 4000
+
+
+def test_a_bound_that_no_execution_keeps_is_told(tmp_path: Path) -> None:
+    text = "int n; void *g(void *p) { for (n = 0; n < 9; n++) ; return 0; }\n"
+    text = f"{THREADS}{text}int main(void) {{ pthread_t t; pthread_create(&t, 0, g, 0); return pthread_join(t, 0); }}"
+    assert "no execution came to its end" in check(tmp_path, text).out
+    assert "no execution came to its end" not in check(tmp_path, text, "--unroll", "10").out
+
+
+@pytest.mark.parametrize("output", ["std::cout << 1", 'std::cerr << "text"'])
+def test_streams_of_the_cpp_library_are_named(tmp_path: Path, output: str) -> None:
+    file = tmp_path / "program.cpp"
+    file.write_text(f"#include <iostream>\nint main() {{ {output}; }}\n", encoding="utf-8")
+    outcome = dekker("check", str(file))
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "program.cpp:2:24: error: " in outcome.err
+    assert "use `printf`" in outcome.err
+
+
 @pytest.mark.parametrize(("text", "message"), REFUSED)
 def test_what_cannot_be_checked_is_the_users_fault(tmp_path: Path, text: str, message: str) -> None:
     outcome = check(tmp_path, text)

@@ -122,6 +122,7 @@ class Explorer {
       explore_read_from(id, place, source);
       run_.undo(before);
     }
+    activation.sleeps |= activation.tries_again && n_ends() == ends_before;
     explore_asleep(id, activation);
     run_.undo(before);
     if (n_ends() == ends_before && !stopped()) {
@@ -216,7 +217,8 @@ class Explorer {
     if (event(write).chosen_by != no_event) {
       const std::size_t n_events = run_.events_of(event(read).thread).size();
       run_.commit_choice(event(write).chosen_by, status_failed);
-      if (ends_waiting(read, n_events)) active(run_.key_of(read))->sleeps = true;
+      // If the thread then only tries again, it need not be seen to fail: the pair is an update that always succeeds.
+      if (ends_waiting(read, n_events)) active(run_.key_of(read))->tries_again = true;
       else explore();
       run_.undo(before);
     }

@@ -123,6 +123,7 @@ struct Activation {
   std::size_t run_size;
   bool only_success;    // of a compare-exchange: that it fails is explored elsewhere
   bool sleeps = false;  // some parameter leaves the thread waiting: it is explored without the load
+  bool tries_again = false;  // if its store-conditional fails, the thread would only try again
   std::vector<Template> templates{};
   FingerprintSet seen{};
 };

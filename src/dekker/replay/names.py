@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dekker.ir.layout import FUNCTIONS_START, end_address, header_address, thread_at
+from dekker.ir.layout import FUNCTIONS_START, GAP, end_address, header_address, thread_at
 from dekker.ir.shapes import part_name
 from dekker.replay.world import Allocation, World
 from dekker.source import is_library
@@ -38,7 +38,7 @@ class Names:
         for start in self.world.allocations:
             if header_address(start) == address:
                 return f"whether {self.labels[start]} is free"
-        return self._global(address) or self.places.show(address)
+        return self._global(address) or self._outside(address) or self.places.show(address)
 
     def _global(self, address: int) -> str | None:
         place = self.places.locate(address)
@@ -47,11 +47,18 @@ class Names:
             return None
         return f"{found.name}{part_name(found.shape, place.offset)}"
 
+    def _outside(self, address: int) -> str | None:
+        """By the allocated object behind whose end, or else before whose start, the address lies."""
+        behind = (item for item in self.world.allocations.values() if 0 <= address - item.start < item.size + GAP)
+        before = (item for item in self.world.allocations.values() if 0 < item.start - address < GAP)
+        found = min(behind, key=lambda item: address - item.start, default=None) or next(before, None)
+        return None if found is None else f"{self.labels[found.start]}{address - found.start:+d}"
+
     def value(self, value: int, width: int) -> str:
         value &= (1 << width) - 1
         if self.world.allocation_at(value) is not None:
             return f"{self.mark}{self.location(value)}"
-        found = self._global(value) if value >= FUNCTIONS_START else None
+        found = self._global(value) or self._outside(value) if value >= FUNCTIONS_START else None
         return self.places.show(value, width) if found is None else f"{self.mark}{found}"
 
     def text_at(self, address: int) -> str | None:

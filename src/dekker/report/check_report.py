@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dekker.report.counterexample import OutOfOrder, counterexample_text, finding_text
 from dekker.report.execution_text import WIDTH, execution_text, heading
+from dekker.report.record import LIMITS
 from dekker.report.run_rows import user_frames
 from dekker.report.schedule_text import schedule_record, schedule_text
 from dekker.result import Result, Verdict
@@ -114,7 +115,7 @@ def _coverage(report: CheckReport) -> str:
     if result.stopped_by == "violation":
         return f"stopped at the first violation, after {runs}; --keep-going explores all"
     if result.stopped_by is not None:
-        return f"{runs}; stopped by {result.stopped_by}, the rest was not explored"
+        return f"{runs}; stopped by {LIMITS.get(result.stopped_by, result.stopped_by)}, the rest was not explored"
     return runs
 
 
@@ -130,6 +131,8 @@ def _cuts(report: CheckReport) -> Iterator[str]:
     for span in result.cut_at:
         yield f"{runs} where the loop at {span} went round more than {bound} times (--unroll {bound})"
         runs = "or"
+    if not result.complete_executions and not report.violations:
+        yield "so no execution came to its end, and what follows these loops was not checked: try a larger --unroll"
 
 
 def _limits(result: Result) -> Iterator[str]:

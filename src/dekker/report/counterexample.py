@@ -12,6 +12,8 @@ from dekker.witness import Finding, Frames, Witness, WitnessEvent, WitnessFrame
 
 FIRST_ROWS, LAST_ROWS = 12, 28
 """Of a thread that has more, the others are left out."""
+INNER_CALLS, OUTER_CALLS = 6, 3
+"""Of calls that are nested deeper, the others are left out."""
 WIDEST_EVENT = 48
 SHORTEST_SOURCE = 20
 LONGEST_QUOTE = 60
@@ -52,8 +54,15 @@ def _stack_lines(stack: Frames, indent: str, least: int = 1) -> Iterator[str]:
     """The innermost call first."""
     shown = user_frames(stack)
     if len(shown) >= least:
-        for frame in reversed(shown):
-            yield f"{indent}{frame.function} at {_at(frame)}" if frame.line else f"{indent}{frame.function}"
+        calls = (f"{frame.function} at {_at(frame)}" if frame.line else frame.function for frame in reversed(shown))
+        yield from (f"{indent}{call}" for call in _folded_calls(list(calls)))
+
+
+def _folded_calls(calls: list[str]) -> list[str]:
+    left_out = len(calls) - INNER_CALLS - OUTER_CALLS
+    if left_out <= 1:
+        return calls
+    return [*calls[:INNER_CALLS], f"… {left_out} more calls", *calls[-OUTER_CALLS:]]
 
 
 def _innermost(stack: Frames) -> WitnessFrame | None:
@@ -146,11 +155,11 @@ class _View:
     def _context(self, before: Row | None, row: Row) -> Iterator[str]:
         """The calls that lead to a row, where they are others than before."""
         if len(row.frames) > 1 and (before is None or before.frames[:-1] != row.frames[:-1]):
-            calls = ", called by ".join(
+            calls = [
                 f"{inner.function}{'' if not outer.line else f' (line {outer.line})'}"
                 for outer, inner in reversed(list(zip(row.frames, row.frames[1:], strict=False)))
-            )
-            yield f"{'':4}in {calls}:"
+            ]
+            yield f"{'':4}in {', called by '.join(_folded_calls(calls))}:"
         elif before is not None and len(row.frames) == 1 and len(before.frames) > 1:
             yield f"{'':4}in {row.frames[0].function}:"
 
@@ -184,7 +193,7 @@ class _View:
         name = self.rows.name(row)
         if row.call:
             return f"{name} {row.call}{self._effect(row)}"
-        return f"{name} {', '.join(self._actions(row))}"
+        return f"{name} {', '.join(dict.fromkeys(self._actions(row)))}"
 
     def _actions(self, row: Row) -> Iterator[str]:
         events = [(number, self.witness.events[number]) for number in row.events]

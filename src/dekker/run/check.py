@@ -57,7 +57,7 @@ def check_program(
     started = time.perf_counter()
     program = prepare(program, model)
     task = Task(program, model, options.limits, examples=True, progress=progress, search=options.search)
-    engine, result = run_splitting(partial(run_engine, options.engine or AUTO), task)
+    task, (engine, result) = run_splitting(partial(run_engine, options.engine or AUTO), task)
     violations = _violations(task, engine, result)
     ranges = _partial_ranges(program)
     return CheckReport(

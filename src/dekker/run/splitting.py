@@ -13,12 +13,12 @@ from dekker.task import Task
 T = TypeVar("T")
 
 
-def run_splitting(run: Callable[[Task], T], task: Task) -> T:
-    """The answer for a program whose accesses are split where they have to be. The executions of such a program are not
-    those of the source, so no examples are kept. Accesses that cannot be split, and pieces that race, are refused."""
+def run_splitting(run: Callable[[Task], T], task: Task) -> tuple[Task, T]:
+    """The answer for a program whose accesses are split where they have to be, and the task with that program: examples
+    are executions of it. Accesses that cannot be split, and pieces that race, are refused."""
     while True:
         try:
-            return run(task)
+            return task, run(task)
         except MixedSizes as mixed:
             access = _splittable(task, mixed)
             if access is None:
@@ -26,7 +26,7 @@ def run_splitting(run: Callable[[Task], T], task: Task) -> T:
             program, pieces = split_access(
                 task.program, task.pieces, (access.function, access.index), _piece_size(mixed)
             )
-            task = replace(task, program=program, pieces=pieces, examples=False)
+            task = replace(task, program=program, pieces=pieces)
 
 
 def _splittable(task: Task, mixed: MixedSizes) -> AccessPlace | None:

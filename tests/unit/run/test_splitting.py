@@ -26,7 +26,7 @@ def run(text: str, model: str, engine: str = "all") -> Result:
     program = parse_program(Source("test.ir", f"program test\narchitecture none\n{text}"))
     validate(program)
     task = Task(program, load_model(model), Limits(counts_known_rounds=False))
-    return run_splitting(partial(run_engine, engine), task)[1]
+    return run_splitting(partial(run_engine, engine), task)[1][1]
 
 
 SCAN = """

@@ -11,4 +11,6 @@ class Problem(Exception):
 
 
 def left_out_message(name: str) -> str:
+    if "basic_ostream" in name or "basic_istream" in name:
+        return f"streams of the C++ library (`std::cout` …) are not modelled, use `printf`: `{name}` is called"
     return f"the function `{name}` of the C++ library is called, and its effect is not known"

@@ -67,6 +67,7 @@ ATOMIC_PREFIX = "__VERIFIER_atomic_"
 
 _CONSTRUCTORS = "llvm.global_ctors"
 _STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ", "_ZSt7nothrow"))
+_CPP_STREAMS = {f"_ZNSt3__1{len(name)}{name}E": name for name in ("cout", "cerr", "clog", "cin", "wcout", "wcerr")}
 _TYPE_INFORMATION = ("_ZTV", "_ZTI", "_ZTS", "__dso_handle")
 _LIBRARY_NAMES = ("_ZNSt", "_ZNKSt", "_ZSt", "_ZTHSt", "__cxa_", "_Unwind_", "__dynamic_cast")
 _HINT = "define it in a file of its own and name that file too, or leave the call out with the preprocessor"
@@ -160,7 +161,7 @@ class Unit:
         if isinstance(entity, Header):
             self._check_known(linked)
         elif not linked.defined and name not in _STREAMS and not name.startswith(_TYPE_INFORMATION):
-            raise Problem(f"the variable `{name}` is declared, but no file defines it", "name the file that defines it")
+            raise _undefined_variable(name)
         elif entity.thread_local:
             return self._thread_variable(linked, entity)
         self.symbols[linked.name] = linked
@@ -489,3 +490,9 @@ def _finish_threads(unit: Unit) -> None:
         emitter.emit(Return(Reg("result")))
         unit.functions[name] = emitter.finish(name, ("start", *names))
         unit.request_all(unit.functions[name])
+
+
+def _undefined_variable(name: str) -> Problem:
+    if name in _CPP_STREAMS:
+        return Problem(f"`std::{_CPP_STREAMS[name]}` is not supported: streams are not modelled", "use `printf`")
+    return Problem(f"the variable `{name}` is declared, but no file defines it", "name the file that defines it")
