@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> str:
 
 
 def test_auto_says_why(file: str) -> None:
-    outcome = dekker("check", file, "-m", "tso", "--", STRONG)
+    outcome = dekker("check", file, "-m", "tso", "--engine", "auto", "--", STRONG)
     assert (outcome.status, outcome.out.split(":")[0]) == (0, "SAFE under tso")
     assert "(states)" in outcome.out
     assert "this engine, because a loop in 'run'" in outcome.out
@@ -51,7 +51,7 @@ def test_auto_says_why(file: str) -> None:
 
 def test_a_violation_is_told_step_by_step(file: str, tmp_path: Path) -> None:
     witness = tmp_path / "witness.json"
-    outcome = dekker("check", file, "-m", "tso", "--witness", str(witness), "--", RELAXED)
+    outcome = dekker("check", file, "-m", "tso", "--engine", "auto", "--witness", str(witness), "--", RELAXED)
     assert outcome.status == 1
     assert "Step by step:" in outcome.out
     assert "wants = 1 in its buffer)" in outcome.out or "wants+4 = 1 in its buffer)" in outcome.out
@@ -59,7 +59,7 @@ def test_a_violation_is_told_step_by_step(file: str, tmp_path: Path) -> None:
 
 
 def test_json(file: str) -> None:
-    answer = json.loads(dekker("check", file, "-m", "pso", "--json", "-", "--", RELAXED).out)
+    answer = json.loads(dekker("check", file, "-m", "pso", "--engine", "auto", "--json", "-", "--", RELAXED).out)
     assert (answer["verdict"], answer["engine"]) == ("UNSAFE", "states")
     assert answer["stats"]["states"] > 10
     assert answer["schedule"][-1]["text"] == "! assertion"

@@ -30,7 +30,11 @@ STATUS = {
 @click.command(name="check", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
 @click.option("--model", "-m", help="A model's name or a .cat file (default: rc11 for C and C++).")
-@click.option("--engine", type=click.Choice(sorted(ENGINES)), help="(default: auto, which says why)")
+@click.option(
+    "--engine",
+    type=click.Choice(sorted(ENGINES)),
+    help="(default: rsmc, and axiomatic for what that cannot run; auto: states for loops without a bound, and says why)",
+)
 @click.option(
     "--unroll",
     type=ROUNDS,

@@ -15,7 +15,7 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
-from dekker.run.engines import AUTO, run_engine
+from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
 from dekker.task import Limits, Progress, Search, Task
@@ -57,7 +57,7 @@ def check_program(
     started = time.perf_counter()
     program = prepare(program, model)
     task = Task(program, model, options.limits, examples=True, progress=progress, search=options.search)
-    task, (engine, result) = run_splitting(partial(run_engine, options.engine or AUTO), task)
+    task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     violations = _violations(task, engine, result)
     ranges = _partial_ranges(program)
     return CheckReport(
