@@ -21,7 +21,6 @@ from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
-from dekker.run.witnesses import asked_executions, deciding_witness, explanation
 from dekker.task import Limits, Task
 
 LARGEST_CHUNK = 16
@@ -121,6 +120,8 @@ def run_file(file: str, options: BatchOptions) -> Record:
 
 
 def _with_evidence(record: Record, task: Task, result: Result, options: BatchOptions) -> Record:
+    from dekker.run.witnesses import asked_executions, deciding_witness, explanation  # noqa: PLC0415 — slow to load
+
     record = replace(record, witness=deciding_witness(task, record.engine, result))
     if not options.explain or result.stopped_by is not None or asked_executions(task.program, result):
         return record

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
@@ -17,7 +16,16 @@ Run = Callable[[Task], Result]
 
 ALL = "all"
 AUTO = "auto"
-SINGLE_ENGINES: dict[str, Run] = {axiomatic.NAME: axiomatic.run, rsmc.NAME: rsmc.run, states.NAME: states.run}
+ORACLE = "axiomatic"
+
+
+def run_oracle(task: Task) -> Result:
+    from dekker.engines.axiomatic import engine  # noqa: PLC0415 — slow to load, and few tasks need it
+
+    return engine.run(task)
+
+
+SINGLE_ENGINES: dict[str, Run] = {ORACLE: run_oracle, rsmc.NAME: rsmc.run, states.NAME: states.run}
 
 
 class Disagreement(DekkerError):
@@ -35,7 +43,7 @@ def run_all(task: Task) -> Result:
         except MixedSizes:
             raise
         except UnsupportedError:
-            if name == axiomatic.NAME:
+            if name == ORACLE:
                 raise
             continue
         if results[name].stopped_by == "interrupt":
@@ -45,7 +53,7 @@ def run_all(task: Task) -> Result:
     for name, result in results.items():
         if searched is not None and searched.stopped_by is None and result.stopped_by is None:
             _require_same_states(task, name, result, searched)
-    return next((result for result in results.values() if result.stopped_by is not None), results[axiomatic.NAME])
+    return next((result for result in results.values() if result.stopped_by is not None), results[ORACLE])
 
 
 def _require_agreement(task: Task, results: dict[str, Result]) -> None:
@@ -160,7 +168,7 @@ def _run_traces(task: Task) -> tuple[str, Result]:
         raise
     except UnsupportedError as refusal:
         try:
-            return axiomatic.NAME, axiomatic.run(task)
+            return ORACLE, run_oracle(task)
         except UnsupportedError:
             raise refusal from None
 
