@@ -470,11 +470,10 @@ class Explorer {
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
-    } else if (any_thread(ThreadStatus::ended)) {
-      complete();
-      count_flags_of_sleepers();
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
+    } else if (any_thread(ThreadStatus::ended)) {
+      finish_ended();
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
       ++statistics.blocked;
       if (run_.sleepers().empty()) finish_waiting();
@@ -533,6 +532,28 @@ class Explorer {
     if (std::ranges::all_of(sleepers, waits_for_last)) finish_waiting();
     run_.undo(before);
     count_flags_of_sleepers();
+  }
+
+  // Threads may still wait when the program ends, but an execution in which an assumption fails does not count.
+  void finish_ended() {
+    const std::vector<EventId> sleepers = run_.sleepers();
+    if (std::ranges::all_of(sleepers, [&](EventId id) { return may_wait(id); })) {
+      complete();
+      count_flags_of_sleepers();
+    } else {
+      ++outcome_.statistics.blocked;
+    }
+  }
+
+  bool may_wait(EventId sleeper) {
+    const Mark before = run_.mark();
+    bool found = false;
+    for (std::size_t source = n_sources(sleeper); source-- > 0 && !found;) {
+      found = waits_with(sleeper, source);
+      run_.undo(before);
+    }
+    run_.undo(before);
+    return found;
   }
 
   void count_flags_of_sleepers() {

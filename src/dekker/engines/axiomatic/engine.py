@@ -99,7 +99,7 @@ def accepted_executions(task: Task) -> Iterator[Accepted]:
         oracle.explore()
     for accepted in oracle.accepted():
         statuses = {path.status for path in accepted.structure.paths}
-        if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut"}):
+        if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut", "blocked"}):
             yield accepted
 
 
@@ -260,7 +260,7 @@ class _Oracle:
             result.cut += 1
             return
         ended = "ended" in statuses
-        if "blocked" in statuses and not ended:
+        if "blocked" in statuses:
             result.blocked += 1
             return
         if statuses & {"waiting", "joining"} and not ended:
