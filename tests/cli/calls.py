@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dekker.cli.main import run_command
@@ -24,3 +27,19 @@ def dekker(*arguments: str) -> Outcome:
     assert "Traceback" not in err.getvalue()
     assert "internal error" not in err.getvalue(), err.getvalue()
     return Outcome(status, out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def interruptible(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that heeds interrupts, which what runs in the background ignores; it does not outlive the block."""
+    pipe = subprocess.PIPE
+    before = _heed_interrupts  # there are no threads here that it could harm
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=before) as process:  # noqa: PLW1509
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.cli.calls import Outcome, dekker
+from tests.cli.calls import Outcome, dekker, interruptible
 
 pytest.importorskip("ziglang", reason="the compiler is not installed")
 
@@ -236,10 +235,10 @@ def test_what_was_found_before_an_interrupt_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "program.c"
     file.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "dekker", "check", str(file), "-m", "sc", "--keep-going"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(8)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with interruptible(command) as process:
+        time.sleep(8)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 1, err
     assert "stopped by interrupt" in out
     assert "violation: assertion" in out

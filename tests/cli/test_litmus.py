@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.cli.calls import dekker
+from tests.cli.calls import dekker, interruptible
 from tests.corpus.expectations import OWN_CORPUS
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "litmus"
@@ -253,7 +252,7 @@ def test_an_interrupted_run_reports_what_it_covered(tmp_path: Path, jobs: str) -
     large = tmp_path / "large.litmus"
     large.write_text(LARGE, encoding="utf-8")
     command = [sys.executable, "-m", "dekker", "litmus", SB, str(large), str(large), "--jobs", jobs]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with interruptible(command) as process:
         time.sleep(4)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=5)
