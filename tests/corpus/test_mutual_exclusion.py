@@ -28,7 +28,7 @@ def program(algorithm: str, fenced: bool) -> Program:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("model", ["sc", "tso", "pso"])
 def test_fenced_algorithms_are_safe(algorithm: str, model: str) -> None:
-    report = check_program(program(algorithm, True), load_model(model), CheckOptions(limits=LIMITS))
+    report = check_program(program(algorithm, True), load_model(model), CheckOptions(engine="auto", limits=LIMITS))
     assert (report.engine, report.verdict) == ("states", Verdict.SAFE)
 
 
@@ -36,7 +36,7 @@ def test_fenced_algorithms_are_safe(algorithm: str, model: str) -> None:
 @pytest.mark.parametrize("model", ["sc", "tso", "pso"])
 def test_without_fences(algorithm: str, model: str) -> None:
     """A spin lock needs none under TSO. What is found replays, or there would be an error."""
-    report = check_program(program(algorithm, False), load_model(model), CheckOptions(limits=LIMITS))
+    report = check_program(program(algorithm, False), load_model(model), CheckOptions(engine="auto", limits=LIMITS))
     is_safe = model == "sc" or (algorithm, model) == ("spin_lock", "tso")
     assert report.verdict is (Verdict.SAFE if is_safe else Verdict.UNSAFE)
     assert all(violation.witness is not None for violation in report.violations)
