@@ -12,6 +12,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "code_arguments.hpp"
 #include "dekker/rsmc/explore.hpp"
 #include "model_arguments.hpp"
 
@@ -22,49 +23,19 @@ namespace dekker::rsmc {
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
-// operation destination success address value expected size update flags target read_class write_class failed_class
-// low high first_argument n_arguments
-constexpr std::size_t instruction_fields = 17;
-enum InstructionFlag : std::int64_t {
-  flag_signed = 1,
-  flag_exclusive = 2,
-  flag_weak = 4,
-  flag_own = 8,
-  flag_program = 16,
-  flag_loose = 32,
-  flag_piece = 64,
-};
+// The common fields, then read_class write_class failed_class.
+constexpr std::size_t instruction_fields = common_fields + 3;
+enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64 };
 enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
 
-std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(number); }
-std::uint8_t tiny(std::int64_t number) { return static_cast<std::uint8_t>(number); }
-
 Instruction read_instruction(std::span<const std::int64_t> n) {
-  Instruction i{.operation = static_cast<Operation>(n[0])};
-  i.destination = small(n[1]);
-  i.success = small(n[2]);
-  i.address = small(n[3]);
-  i.value = small(n[4]);
-  i.expected = small(n[5]);
-  i.size = tiny(n[6]);
-  i.update = tiny(n[7]);
-  i.is_signed = (n[8] & flag_signed) != 0;
-  i.is_exclusive = (n[8] & flag_exclusive) != 0;
-  i.is_weak = (n[8] & flag_weak) != 0;
-  i.is_piece = (n[8] & flag_piece) != 0;
+  Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_own = (n[8] & flag_own) != 0;
-  i.ends_program = (n[8] & flag_program) != 0;
   i.is_loose = (n[8] & flag_loose) != 0;
-  i.target = small(n[9]);
-  i.read_class = small(n[10]);
-  i.write_class = small(n[11]);
-  i.failed_class = small(n[12]);
-  i.low = n[13];
-  i.high = n[14];
-  i.first_argument = small(n[15]);
-  i.n_arguments = small(n[16]);
+  i.is_piece = (n[8] & flag_piece) != 0;
+  i.read_class = small(n[common_fields]);
+  i.write_class = small(n[common_fields + 1]);
+  i.failed_class = small(n[common_fields + 2]);
   return i;
 }
 
@@ -74,13 +45,11 @@ using BlockArgument =
 
 Block read_block(const BlockArgument& argument) {
   const auto& [code, n_registers, initial, parameters] = argument;
-  if (code.size() % instruction_fields != 0) throw std::invalid_argument("the code of a block has a broken instruction");
   Block block;
   block.n_registers = n_registers;
   block.initial_registers = initial;
   block.parameters = parameters;
-  for (std::size_t i = 0; i < code.size(); i += instruction_fields)
-    block.code.push_back(read_instruction(std::span(code).subspan(i, instruction_fields)));
+  block.code = read_code(code, instruction_fields, read_instruction);
   return block;
 }
 
@@ -98,17 +67,6 @@ void read_functions(Program& program, const FunctionsArgument& argument) {
   program.release_class = classes[3];
 }
 
-// code operation width operand, repeated
-using ExpressionArgument = std::vector<Value>;
-
-Expression read_expression(const ExpressionArgument& numbers) {
-  Expression expression;
-  for (std::size_t i = 0; i + 3 < numbers.size(); i += 4)
-    expression.push_back({static_cast<ExpressionCode>(numbers[i]), static_cast<std::uint8_t>(numbers[i + 1]),
-                          static_cast<std::uint8_t>(numbers[i + 2]), numbers[i + 3]});
-  return expression;
-}
-
 // sets, pairs, flags
 using ClassArgument = std::tuple<std::vector<std::size_t>, std::int64_t, std::int64_t>;
 
@@ -122,8 +80,6 @@ EventClass read_class(const ClassArgument& argument) {
           (flags & flag_acquire) != 0};
 }
 
-using ObservableArgument = std::tuple<std::int32_t, std::int32_t, Address, std::int64_t>;
-
 Program read_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
                      const std::vector<ClassArgument>& classes, std::int32_t initial_class,
                      const std::vector<std::pair<Address, std::int64_t>>& initial_bytes,
@@ -135,10 +91,7 @@ Program read_program(const std::vector<BlockArgument>& threads, const std::vecto
   for (const auto& expression : expressions) program.expressions.push_back(read_expression(expression));
   for (const auto& item : classes) program.classes.push_back(read_class(item));
   program.initial_class = initial_class;
-  for (const auto& [address, byte] : initial_bytes) program.initial_bytes[address] = tiny(byte);
-  for (const auto& [start, size] : objects) program.objects.push_back({start, size});
-  for (const auto& [thread, number, address, size] : observed)
-    program.observed.push_back({thread, number, address, tiny(size)});
+  read_memory(program, initial_bytes, objects, observed);
   return program;
 }
 

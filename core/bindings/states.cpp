@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "code_arguments.hpp"
 #include "dekker/states/search.hpp"
 
 namespace nb = nanobind;
@@ -19,38 +20,16 @@ namespace dekker::states {
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
-// operation destination success address value expected size update flags fence target low high first_argument n_arguments
-// touches
-constexpr std::size_t instruction_fields = 16;
-enum InstructionFlag : std::int64_t { flag_signed = 1, flag_exclusive = 2, flag_weak = 4, flag_stack = 8, flag_local = 16, flag_program = 32 };
-
-std::int32_t small(std::int64_t number) { return static_cast<std::int32_t>(number); }
-std::uint8_t tiny(std::int64_t number) { return static_cast<std::uint8_t>(number); }
+// The common fields, then fence touches.
+constexpr std::size_t instruction_fields = common_fields + 2;
+enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32 };
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
-  Instruction i{.operation = static_cast<Operation>(n[0])};
-  i.destination = small(n[1]);
-  i.success = small(n[2]);
-  i.address = small(n[3]);
-  i.value = small(n[4]);
-  i.expected = small(n[5]);
-  i.size = tiny(n[6]);
-  i.update = tiny(n[7]);
-  i.is_signed = (n[8] & flag_signed) != 0;
-  i.is_exclusive = (n[8] & flag_exclusive) != 0;
-  i.is_weak = (n[8] & flag_weak) != 0;
+  Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_stack = (n[8] & flag_stack) != 0;
   i.is_local = (n[8] & flag_local) != 0;
-  i.ends_program = (n[8] & flag_program) != 0;
-  i.fence = static_cast<FenceAction>(n[9]);
-  i.target = small(n[10]);
-  i.low = n[11];
-  i.high = n[12];
-  i.first_argument = small(n[13]);
-  i.n_arguments = small(n[14]);
-  i.touches = static_cast<std::uint64_t>(n[15]);
+  i.fence = static_cast<FenceAction>(n[common_fields]);
+  i.touches = static_cast<std::uint64_t>(n[common_fields + 1]);
   return i;
 }
 
@@ -60,35 +39,24 @@ using BlockArgument = std::tuple<Numbers, std::int32_t, std::vector<std::pair<st
 
 Block read_block(const BlockArgument& argument) {
   const auto& [code, n_registers, initial, parameters, dead, future] = argument;
-  if (code.size() % instruction_fields != 0) throw std::invalid_argument("the code of a block has a broken instruction");
   Block block;
   block.n_registers = n_registers;
   block.initial_registers = initial;
   block.parameters = parameters;
   block.dead = dead;
   for (const auto& [reads, writes] : future) block.future.push_back({reads, writes});
-  for (std::size_t i = 0; i < code.size(); i += instruction_fields)
-    block.code.push_back(read_instruction(std::span(code).subspan(i, instruction_fields)));
+  block.code = read_code(code, instruction_fields, read_instruction);
   if (block.dead.size() != block.code.size() + 1 || block.future.size() != block.code.size() + 1)
     throw std::invalid_argument("a block needs dead registers and footprints for every instruction and for its end");
   return block;
 }
 
-// code operation width operand, repeated
-Expression read_expression(const std::vector<Value>& numbers) {
-  Expression expression;
-  for (std::size_t i = 0; i + 3 < numbers.size(); i += 4)
-    expression.push_back({static_cast<ExpressionCode>(numbers[i]), static_cast<std::uint8_t>(numbers[i + 1]),
-                          static_cast<std::uint8_t>(numbers[i + 2]), numbers[i + 3]});
-  return expression;
-}
-
 // threads, functions, expressions, arguments, function addresses, initial bytes, objects, observed, alike
 using ProgramArgument =
-    std::tuple<std::vector<BlockArgument>, std::vector<BlockArgument>, std::vector<std::vector<Value>>,
+    std::tuple<std::vector<BlockArgument>, std::vector<BlockArgument>, std::vector<ExpressionArgument>,
                std::vector<std::int32_t>, std::vector<std::pair<Address, std::int32_t>>,
                std::vector<std::pair<Address, std::int64_t>>, std::vector<std::pair<Address, Address>>,
-               std::vector<std::tuple<std::int32_t, std::int32_t, Address, std::int64_t>>, std::vector<std::int32_t>>;
+               std::vector<ObservableArgument>, std::vector<std::int32_t>>;
 
 Program read_program(const ProgramArgument& argument) {
   const auto& [threads, functions, expressions, arguments, addresses, bytes, objects, observed, alike] = argument;
@@ -98,10 +66,7 @@ Program read_program(const ProgramArgument& argument) {
   for (const auto& expression : expressions) program.expressions.push_back(read_expression(expression));
   program.arguments = arguments;
   for (const auto& [address, block] : addresses) program.function_at[address] = block;
-  for (const auto& [address, byte] : bytes) program.initial_bytes[address] = tiny(byte);
-  for (const auto& [start, size] : objects) program.objects.push_back({start, size});
-  for (const auto& [thread, number, address, size] : observed)
-    program.observed.push_back({thread, number, address, tiny(size)});
+  read_memory(program, bytes, objects, observed);
   program.alike = alike;
   return program;
 }

@@ -12,7 +12,7 @@ namespace rsmc_tests {
 
 namespace {
 
-using dekker::rsmc::ExpressionCode;
+using dekker::ExpressionCode;
 using Numbers = std::set<std::size_t>;
 
 struct Event {
@@ -90,7 +90,7 @@ class Candidates {
           const std::size_t read = events_.size() - 1;
           Event& e = add(i.write_class);
           e.data_sources = sources(i.value, holds);
-          if (i.update != static_cast<std::uint8_t>(dekker::rsmc::UpdateOperator::exchange)) e.data_sources.insert(read);
+          if (i.update != static_cast<std::uint8_t>(dekker::UpdateOperator::exchange)) e.data_sources.insert(read);
           e.partner = read;
           e.value_expression = i.value;
           holds[at(i.destination)] = read;
@@ -108,20 +108,20 @@ class Candidates {
 
   Numbers sources(std::int32_t expression, const std::vector<std::optional<std::size_t>>& holds) const {
     Numbers found;
-    for (const dekker::rsmc::ExpressionStep& s : program_.expressions[at(expression)])
+    for (const dekker::ExpressionStep& s : program_.expressions[at(expression)])
       if (s.code == ExpressionCode::register_value && holds[s.operand]) found.insert(*holds[s.operand]);
     return found;
   }
 
   Value value(std::int32_t expression, const std::vector<Value>& registers) const {
     std::vector<Value> stack;
-    for (const dekker::rsmc::ExpressionStep& s : program_.expressions[at(expression)]) {
+    for (const dekker::ExpressionStep& s : program_.expressions[at(expression)]) {
       if (s.code == ExpressionCode::constant) stack.push_back(s.operand);
       else if (s.code == ExpressionCode::register_value) stack.push_back(registers[s.operand]);
       else if (s.code == ExpressionCode::binary) {
         const Value right = stack.back();
         stack.pop_back();
-        stack.back() = dekker::rsmc::apply(static_cast<dekker::rsmc::BinaryOperator>(s.operation), s.width, stack.back(), right);
+        stack.back() = dekker::apply(static_cast<dekker::BinaryOperator>(s.operation), s.width, stack.back(), right);
       } else throw std::logic_error("an expression that is not enumerated");
     }
     return stack.back();
@@ -170,8 +170,8 @@ class Candidates {
     const Value operand = value(e.value_expression, registers);
     if (!e.partner) return operand;
     const std::optional<Value> old_value = known(*e.partner);
-    const auto operation = static_cast<dekker::rsmc::UpdateOperator>(e.instruction->update);
-    return dekker::rsmc::apply(operation, 64, old_value.value_or(0), operand);
+    const auto operation = static_cast<dekker::UpdateOperator>(e.instruction->update);
+    return dekker::apply(operation, 64, old_value.value_or(0), operand);
   }
 
   std::optional<Value> known(std::size_t id) const {
@@ -236,7 +236,7 @@ class Candidates {
 
   std::vector<Value> state() const {
     std::vector<Value> result;
-    for (const dekker::rsmc::Observable& o : program_.observed) {
+    for (const dekker::Observable& o : program_.observed) {
       if (o.thread != none) {
         const std::optional<std::size_t> read = last_[at(o.thread)][at(o.register_number)];
         result.push_back(read ? values_.at(*read) : 0);

@@ -11,7 +11,7 @@ namespace rsmc_tests {
 
 namespace {
 
-using dekker::rsmc::ExpressionCode;
+using dekker::ExpressionCode;
 
 enum class Status : std::uint8_t { running, finished, blocked, waiting, cut, failed };
 
@@ -152,14 +152,14 @@ class Interleavings {
       stack.pop_back();
       return top;
     };
-    for (const dekker::rsmc::ExpressionStep& s : program_.expressions[at(expression)]) {
+    for (const dekker::ExpressionStep& s : program_.expressions[at(expression)]) {
       if (s.code == ExpressionCode::constant) stack.push_back(s.operand);
       else if (s.code == ExpressionCode::register_value) stack.push_back(worker.registers[s.operand]);
       else if (s.code == ExpressionCode::unary)
-        stack.push_back(dekker::rsmc::apply(static_cast<dekker::rsmc::UnaryOperator>(s.operation), s.width, pop()));
+        stack.push_back(dekker::apply(static_cast<dekker::UnaryOperator>(s.operation), s.width, pop()));
       else if (s.code == ExpressionCode::binary) {
         const Value right = pop(), left = pop();
-        stack.push_back(dekker::rsmc::apply(static_cast<dekker::rsmc::BinaryOperator>(s.operation), s.width, left, right));
+        stack.push_back(dekker::apply(static_cast<dekker::BinaryOperator>(s.operation), s.width, left, right));
       } else {
         const Value other = pop(), then = pop(), condition = pop();
         stack.push_back(condition != 0 ? then : other);
@@ -185,7 +185,7 @@ class Interleavings {
 
   static void write(World& world, std::size_t t, std::int32_t pc, Address address, Value stored, std::uint8_t size) {
     std::vector<Step>& steps = world.workers[t].steps;
-    const Value cut = stored & dekker::rsmc::low_bits(8u * size);
+    const Value cut = stored & dekker::low_bits(8u * size);
     world.memory[address].push_back({{static_cast<std::int32_t>(t), steps.size()}, cut});
     steps.push_back({pc, 'W', address, cut, initial_write});
   }
@@ -195,7 +195,7 @@ class Interleavings {
     const Address address = value(worker, i.address);
     const Value found = read(world, t, pc, address, i.size);
     worker.registers[at(i.destination)] =
-        i.is_signed ? dekker::rsmc::apply(dekker::rsmc::UnaryOperator::sext, 8u * i.size, found) : found;
+        i.is_signed ? dekker::apply(dekker::UnaryOperator::sext, 8u * i.size, found) : found;
     if (!i.is_exclusive) return;
     worker.linked = address;
     worker.linked_position = world.memory[address].size();
@@ -225,8 +225,8 @@ class Interleavings {
     const Address address = value(worker, i.address);
     const Value operand = value(worker, i.value);
     const Value found = read(world, t, pc, address, i.size);
-    const auto operation = static_cast<dekker::rsmc::UpdateOperator>(i.update);
-    write(world, t, pc, address, dekker::rsmc::apply(operation, 8u * i.size, found, operand), i.size);
+    const auto operation = static_cast<dekker::UpdateOperator>(i.update);
+    write(world, t, pc, address, dekker::apply(operation, 8u * i.size, found, operand), i.size);
     if (i.destination != none) worker.registers[at(i.destination)] = found;
   }
 
@@ -238,7 +238,7 @@ class Interleavings {
       const Value expected = value(worker, i.expected), desired = value(worker, i.value);
       const Address address = value(worker, i.address);
       const Value found = read(next, t, pc, address, i.size);
-      const bool finds_it = ((expected ^ found) & dekker::rsmc::low_bits(8u * i.size)) == 0;
+      const bool finds_it = ((expected ^ found) & dekker::low_bits(8u * i.size)) == 0;
       if (fails_for_no_reason && !finds_it) continue;
       const bool succeeds = finds_it && !fails_for_no_reason;
       if (succeeds) write(next, t, pc, address, desired, i.size);
@@ -298,7 +298,7 @@ class Interleavings {
   void complete(const World& world) {
     ++expected_.complete;
     std::vector<Value> state;
-    for (const dekker::rsmc::Observable& o : program_.observed) {
+    for (const dekker::Observable& o : program_.observed) {
       if (o.thread != none) {
         state.push_back(world.workers[at(o.thread)].registers[at(o.register_number)]);
         continue;

@@ -8,53 +8,53 @@
 #include <utility>
 #include <vector>
 
-#include "dekker/rsmc/arithmetic.hpp"
+#include "dekker/arithmetic.hpp"
 #include "dekker/rsmc/explore.hpp"
 
 namespace rsmc_tests {
 
 using dekker::ModelProgram;
-using dekker::rsmc::Address;
+using dekker::Address;
 using dekker::rsmc::CommitOrder;
 using dekker::rsmc::Instruction;
 using dekker::rsmc::Limits;
-using dekker::rsmc::none;
+using dekker::none;
 using dekker::rsmc::Operation;
 using dekker::rsmc::Outcome;
 using dekker::rsmc::Program;
-using dekker::rsmc::Value;
+using dekker::Value;
 
 // ---- Expressions -----------------------------------------------------------------------------------------------------
 
 struct Expr {
-  dekker::rsmc::Expression steps;
+  dekker::Expression steps;
 
   Expr() = default;
   template <std::integral Number>
-  Expr(Number number) : steps{{dekker::rsmc::ExpressionCode::constant, 0, 0, static_cast<Value>(number)}} {}
+  Expr(Number number) : steps{{dekker::ExpressionCode::constant, 0, 0, static_cast<Value>(number)}} {}
 };
 
 inline Expr reg(int number) {
   Expr result;
-  result.steps.push_back({dekker::rsmc::ExpressionCode::register_value, 0, 0, static_cast<Value>(number)});
+  result.steps.push_back({dekker::ExpressionCode::register_value, 0, 0, static_cast<Value>(number)});
   return result;
 }
 
-inline Expr binary(dekker::rsmc::BinaryOperator operation, Expr left, const Expr& right) {
+inline Expr binary(dekker::BinaryOperator operation, Expr left, const Expr& right) {
   left.steps.insert(left.steps.end(), right.steps.begin(), right.steps.end());
-  left.steps.push_back({dekker::rsmc::ExpressionCode::binary, static_cast<std::uint8_t>(operation), 64, 0});
+  left.steps.push_back({dekker::ExpressionCode::binary, static_cast<std::uint8_t>(operation), 64, 0});
   return left;
 }
 
-inline Expr operator+(Expr left, const Expr& right) { return binary(dekker::rsmc::BinaryOperator::add, std::move(left), right); }
-inline Expr operator*(Expr left, const Expr& right) { return binary(dekker::rsmc::BinaryOperator::mul, std::move(left), right); }
-inline Expr operator&(Expr left, const Expr& right) { return binary(dekker::rsmc::BinaryOperator::bit_and, std::move(left), right); }
-inline Expr operator==(Expr left, const Expr& right) { return binary(dekker::rsmc::BinaryOperator::eq, std::move(left), right); }
-inline Expr operator!=(Expr left, const Expr& right) { return binary(dekker::rsmc::BinaryOperator::ne, std::move(left), right); }
+inline Expr operator+(Expr left, const Expr& right) { return binary(dekker::BinaryOperator::add, std::move(left), right); }
+inline Expr operator*(Expr left, const Expr& right) { return binary(dekker::BinaryOperator::mul, std::move(left), right); }
+inline Expr operator&(Expr left, const Expr& right) { return binary(dekker::BinaryOperator::bit_and, std::move(left), right); }
+inline Expr operator==(Expr left, const Expr& right) { return binary(dekker::BinaryOperator::eq, std::move(left), right); }
+inline Expr operator!=(Expr left, const Expr& right) { return binary(dekker::BinaryOperator::ne, std::move(left), right); }
 
 inline Expr select(Expr condition, const Expr& then, const Expr& other) {
   for (const Expr* part : {&then, &other}) condition.steps.insert(condition.steps.end(), part->steps.begin(), part->steps.end());
-  condition.steps.push_back({dekker::rsmc::ExpressionCode::select, 0, 0, 0});
+  condition.steps.push_back({dekker::ExpressionCode::select, 0, 0, 0});
   return condition;
 }
 
@@ -101,7 +101,7 @@ inline Line store_conditional(int status, Expr address, Expr value) {
           std::move(address), std::move(value)};
 }
 
-inline Line update(dekker::rsmc::UpdateOperator operation, int destination, Expr address, Expr operand) {
+inline Line update(dekker::UpdateOperator operation, int destination, Expr address, Expr operand) {
   return {{.operation = Operation::read_modify_write, .destination = destination, .size = 8,
            .update = static_cast<std::uint8_t>(operation), .read_class = number(Class::update_read),
            .write_class = number(Class::update_write), .failed_class = number(Class::update_read)},
@@ -109,11 +109,11 @@ inline Line update(dekker::rsmc::UpdateOperator operation, int destination, Expr
 }
 
 inline Line fetch_add(int destination, Expr address, Expr operand) {
-  return update(dekker::rsmc::UpdateOperator::add, destination, std::move(address), std::move(operand));
+  return update(dekker::UpdateOperator::add, destination, std::move(address), std::move(operand));
 }
 
 inline Line exchange(int destination, Expr address, Expr operand) {
-  return update(dekker::rsmc::UpdateOperator::exchange, destination, std::move(address), std::move(operand));
+  return update(dekker::UpdateOperator::exchange, destination, std::move(address), std::move(operand));
 }
 
 inline Line compare_exchange(int destination, int success, Expr address, Expr expected, Expr desired, bool is_weak = false) {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "dekker/rsmc/arithmetic.hpp"
+#include "dekker/arithmetic.hpp"
 #include "harness.hpp"
 
-using namespace dekker::rsmc;
+using namespace dekker;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "states/commits.hpp"
 #include "states/visited.hpp"
 
+using namespace dekker;
 using namespace dekker::states;
 
 namespace {

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "dekker/rsmc/arithmetic.hpp"
+#include "dekker/arithmetic.hpp"
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
 #include "rsmc/fixed_bits.hpp"

@@ -9,11 +9,6 @@
 
 namespace dekker::states {
 
-using rsmc::BinaryOperator;
-using rsmc::UnaryOperator;
-using rsmc::UpdateOperator;
-using rsmc::low_bits;
-
 // An access that the program's footprints do not foresee.
 struct UnforeseenAccess {};
 
@@ -150,7 +145,7 @@ class Accesses {
         case ExpressionCode::unary: {
           const auto operation = static_cast<UnaryOperator>(step.operation);
           const Value operand = top[-1];
-          top[-1] = rsmc::apply(operation, step.width, operand);
+          top[-1] = apply(operation, step.width, operand);
           if (renames()) pointers::watch(operation, step.width, operand, top[-1]);
           break;
         }
@@ -158,7 +153,7 @@ class Accesses {
           const auto operation = static_cast<BinaryOperator>(step.operation);
           const Value left = top[-2], right = top[-1];
           --top;
-          top[-1] = rsmc::apply(operation, step.width, left, right);
+          top[-1] = apply(operation, step.width, left, right);
           if (renames()) pointers::watch(operation, step.width, left, right, top[-1]);
           break;
         }
@@ -245,7 +240,7 @@ class Accesses {
       thread.link = address;
       thread.link_size = thread.buffer.empty() ? i.size : 0;
     }
-    thread.in(i.destination) = i.is_signed ? rsmc::apply(UnaryOperator::sext, 8u * i.size, value) : value;
+    thread.in(i.destination) = i.is_signed ? apply(UnaryOperator::sext, 8u * i.size, value) : value;
   }
 
   static Value forwarded(Value value, Address address, std::uint8_t size, const Entry& entry) {
@@ -322,7 +317,7 @@ class Accesses {
   Value updated(const Instruction& i, Value old_value, Value operand) const {
     const auto operation = static_cast<UpdateOperator>(i.update);
     if (operation == UpdateOperator::exchange) return operand;
-    const Value result = rsmc::apply(operation, 8u * i.size, old_value, operand);
+    const Value result = apply(operation, 8u * i.size, old_value, operand);
     const bool involved = renames() && i.size == 8 &&
                           (is_heap_address(old_value) || is_heap_address(operand) || is_heap_address(result));
     if (involved) watch_update(operation, old_value, operand, result);

@@ -5,7 +5,7 @@
 // it computes; where it cannot be sure, the search starts again with addresses that never change.
 #pragma once
 
-#include "dekker/rsmc/arithmetic.hpp"
+#include "dekker/arithmetic.hpp"
 #include "states/memory_map.hpp"
 
 namespace dekker::states {
@@ -14,9 +14,6 @@ namespace dekker::states {
 struct OpaqueAddress {};
 
 namespace pointers {
-
-using rsmc::BinaryOperator;
-using rsmc::UnaryOperator;
 
 // All objects are aligned so; what these bits are is no secret.
 inline constexpr Value known_bits = 63;

@@ -5,22 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dekker/code.hpp"
+
 namespace dekker::rsmc {
-
-using Value = std::uint64_t;
-using Address = std::uint64_t;
-
-// Expressions are postfix code. Operations take their operands from the stack and push their result.
-enum class ExpressionCode : std::uint8_t { constant, register_value, unary, binary, select };
-
-struct ExpressionStep {
-  ExpressionCode code;
-  std::uint8_t operation;  // a UnaryOperator or BinaryOperator
-  std::uint8_t width;
-  Value operand;  // a constant or the number of a register
-};
-
-using Expression = std::vector<ExpressionStep>;
 
 enum class Operation : std::uint8_t {
   assign,
@@ -46,8 +33,6 @@ enum class Operation : std::uint8_t {
   measure,  // the size of an object that was allocated
   refuse,   // what cannot be followed
 };
-
-inline constexpr std::int32_t none = -1;
 
 struct Instruction {
   Operation operation;
@@ -107,19 +92,6 @@ struct Synchronisation {
   std::int32_t read_class = none;
   std::int32_t fence_class = none;  // none: the accesses are enough
   bool joins_are_last = false;      // nothing that is an event, or could fail, comes behind any join
-};
-
-struct ObjectRange {
-  Address start;
-  Address size;
-};
-
-// A register of a thread, or `size` bytes of memory (then thread is `none`).
-struct Observable {
-  std::int32_t thread;
-  std::int32_t register_number;
-  Address address;
-  std::uint8_t size;
 };
 
 struct Program {

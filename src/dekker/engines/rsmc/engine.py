@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from dekker.cat.relational import RelationalProgram, with_derived_from_read
+from dekker.engines.core_code import NONE, encode_observables, initial_bytes, object_ranges
 from dekker.engines.rsmc.derived import Refusal, derive_order
-from dekker.engines.rsmc.encoding import NONE, Encoder, encode_observables
+from dekker.engines.rsmc.encoding import Encoder
 from dekker.engines.rsmc.events import program_events, runtime_events
 from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
@@ -14,7 +15,6 @@ from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
 from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
-from dekker.ir.expressions import Address
 from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
@@ -127,7 +127,9 @@ def _observed(program: Program) -> tuple[Observable, ...]:
 
 def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Observable, ...]) -> NativeProgram:
     program = task.program
-    encoder = Encoder(places, _explored_program(task.model.program, order), order, _watched_pieces(task))
+    encoder = Encoder(
+        places, model=_explored_program(task.model.program, order), order=order, pieces=_watched_pieces(task)
+    )
     functions = _callable_functions(program)
     encoder.blocks = {function.name: len(program.threads) + i for i, function in enumerate(functions)}
     threads, registers = [], []
@@ -143,8 +145,8 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
         encoder.expressions,
         encoder.classes,
         initial_class,
-        _initial_bytes(program, places),
-        [(places.starts[item.name], max(1, item.size)) for item in program.objects],
+        initial_bytes(program, places),
+        object_ranges(program, places),
         encode_observables(observed, registers, places),
         blocks,
         encoder.arguments,
@@ -176,16 +178,6 @@ def _synchronisation(encoder: Encoder) -> tuple[int, int, int, int]:
     write, read, fence, release = runtime_events()
     classes = encoder.event_class
     return classes(write), classes(read), classes(fence), classes(release)
-
-
-def _initial_bytes(program: Program, places: Layout) -> list[tuple[int, int]]:
-    found = []
-    for item in program.objects:
-        start = places.starts[item.name]
-        for cell in item.cells:
-            value = places.resolve(cell.value) if isinstance(cell.value, Address) else cell.value
-            found += [(start + cell.offset + i, value >> 8 * i & 0xFF) for i in range(cell.size)]
-    return [(address, byte) for address, byte in found if byte]
 
 
 def _result(task: Task, places: Layout, observed: tuple[Observable, ...], exploration: Exploration) -> Result:

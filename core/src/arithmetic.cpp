@@ -1,10 +1,10 @@
-#include "dekker/rsmc/arithmetic.hpp"
+#include "dekker/arithmetic.hpp"
 
 #include <algorithm>
 
-#include "rsmc_floating.hpp"
+#include "floating.hpp"
 
-namespace dekker::rsmc {
+namespace dekker {
 
 namespace {
 
@@ -97,4 +97,4 @@ Value apply(UpdateOperator operation, unsigned width, Value old_value, Value ope
   return 0;
 }
 
-}  // namespace dekker::rsmc
+}  // namespace dekker

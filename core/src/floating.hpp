@@ -1,11 +1,11 @@
 // The operators on floating-point numbers; operands are cut to their width.
 #pragma once
 
-#include "dekker/rsmc/arithmetic.hpp"
+#include "dekker/arithmetic.hpp"
 
-namespace dekker::rsmc {
+namespace dekker {
 
 Value floating(UnaryOperator operation, unsigned width, Value operand);
 Value floating(BinaryOperator operation, unsigned width, Value left, Value right);
 
-}  // namespace dekker::rsmc
+}  // namespace dekker

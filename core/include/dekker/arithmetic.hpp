@@ -7,9 +7,9 @@
 
 #include <cstdint>
 
-namespace dekker::rsmc {
+#include "dekker/code.hpp"
 
-using Value = std::uint64_t;
+namespace dekker {
 
 enum class UnaryOperator : std::uint8_t {
   neg, bit_not, zext, sext,
@@ -38,4 +38,4 @@ Value apply(UnaryOperator operation, unsigned width, Value operand);
 Value apply(BinaryOperator operation, unsigned width, Value left, Value right);
 Value apply(UpdateOperator operation, unsigned width, Value old_value, Value operand);
 
-}  // namespace dekker::rsmc
+}  // namespace dekker

@@ -1,9 +1,9 @@
-#include "rsmc_floating.hpp"
+#include "floating.hpp"
 
 #include <bit>
 #include <cmath>
 
-namespace dekker::rsmc {
+namespace dekker {
 
 namespace {
 
@@ -71,4 +71,4 @@ Value floating(BinaryOperator operation, unsigned width, Value left, Value right
   }
 }
 
-}  // namespace dekker::rsmc
+}  // namespace dekker
