@@ -1,5 +1,5 @@
-"""Random Lang programs, small enough for the oracle. Registers are used again and again, ifs and loops are passed or not,
-indices are computed: that is where candidate selection can go wrong."""
+"""Random Lang programs, small enough for the oracle. Registers are used again and again, ifs and loops are passed or
+not, indices are computed: that is where candidate selection can go wrong."""
 
 from __future__ import annotations
 

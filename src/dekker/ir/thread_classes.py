@@ -4,7 +4,7 @@ Engines that run fixed threads see a `Program`; the thread-modular search sees a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dekker.ir.expressions import Address, Const
@@ -86,12 +86,14 @@ class ForbiddenState:
 @dataclass(frozen=True)
 class System:
     """`program` has the objects and functions; its own threads and its condition play no part. `notes` say what of a
-    source the system leaves out."""
+    source the system leaves out. `versions`: objects of which the value modulo a number is what they hold, while the
+    rest is a version that never gets smaller, and is only compared and counted up."""
 
     program: Program
     classes: tuple[ThreadClass, ...]
     forbidden: tuple[ForbiddenState, ...] = ()
     notes: tuple[str, ...] = ()
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_fixed(self) -> bool:

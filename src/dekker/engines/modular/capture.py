@@ -1,9 +1,9 @@
 """The search for candidates: through the code in program order, to the first place where something else can matter.
 
-The paper's search (section 5.3) keeps (U, σ, cnt, F) and leaves what it passes in the code; that loses outcomes (section
-5.6 and `docs/modular.md`). Here what is passed is *captured*: assignments are executed, ifs and loops are resolved, and
-writes become constants, cell and value. So σ is the registers themselves, U is not needed, and the code that has yet to
-take effect is a sequence of constant writes, and the code from a position on. Rules of the paper that this replaces:
+The paper's search (section 5.3) keeps (U, σ, cnt, F) and leaves what it passes in the code; that loses outcomes
+(section 5.6 and `docs/modular.md`). Here what is passed is *captured*: assignments are executed, ifs and loops are
+resolved, and writes become constants, cell and value. So σ is the registers themselves, U is not needed, and the code
+that has yet to take effect is a sequence of constant writes, and the code from a position on. Rules that this replaces:
 
     (2), (4) for assignments    executed when passed
     (2), (4) for writes         captured when passed; which of them are candidates is for the rule sets to say
@@ -14,8 +14,8 @@ take effect is a sequence of constant writes, and the code from a position on. R
     (12)                        the search stops at the first read, CMPXCHG or barrier
 
 `Terminates` is decided, not guessed: between two stops a thread is alone with its registers, so its run either comes to
-a stop or comes back to where it was. What a run learns about the loops it goes through is kept in `Terminates*`, and the
-run that asked goes again at once, so that no state has to be revisited later.
+a stop or comes back to where it was. What a run learns about the loops it goes through is kept in `Terminates*`, and
+the run that asked goes again at once, so that no state has to be revisited later.
 """
 
 from __future__ import annotations

@@ -142,8 +142,8 @@ Step = (
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """What the property can see of a class. A register of `registers_at_labels` is looked at only where the thread is at
-    a label or has ended, one of `registers` everywhere. `left_labels`: whether a thread is not at a label matters, too."""
+    """What the property can see of a class. A register of `registers_at_labels` is looked at only where the thread is
+    at a label or has ended, one of `registers` everywhere. `left_labels`: it matters, too, if a thread is not there."""
 
     labels: frozenset[str] = frozenset()
     registers: frozenset[str] = frozenset()

@@ -2,9 +2,9 @@
 
 A state grows out of an earlier one on its path if nothing differs but that threads have passed more writes, the old
 ones are among the new in their order, and a read would find the same newest writes. Then the way from one to the other
-can be gone again. An infinite search has an infinite path, and on it, because sequences over finitely many writes are well
-quasi-ordered, there are chains of any length of states that grow out of one another. So a search that does not go on
-behind the end of a chain of `LONGEST_CHAIN` states ends, and one without growth is not touched.
+can be gone again. An infinite search has an infinite path, and on it, because sequences over finitely many writes are
+well quasi-ordered, there are chains of any length of states that grow out of one another. So a search that does not go
+on behind the end of a chain of `LONGEST_CHAIN` states ends, and one without growth is not touched.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from dekker.engines.modular.rules.candidates import (
     WriteMemory,
     without,
 )
+from dekker.engines.modular.versions import Versions, versions_of
 from dekker.ir.thread_classes import System
 
 LocalId = int
@@ -56,6 +57,8 @@ class Machine:
     moves: list[tuple[Move, ...] | None] = field(default_factory=list)
     globals: list[Values] = field(default_factory=list)
     global_ids: dict[Values, GlobalId] = field(default_factory=dict)
+    versions: Versions | None = field(init=False)
+    shifts: dict[tuple[LocalId, int], LocalId] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         program, layout = self.system.program, self.memory.layout
@@ -66,6 +69,7 @@ class Machine:
             Capture(number, code, self.memory, self.rules.passes_writes, self.rules.keeps_marks)
             for number, code in enumerate(self.codes)
         ]
+        self.versions = versions_of(self.system)
 
     def initial_local(self, thread_class: int) -> LocalId:
         return self.local_id(self._settled(self.captures[thread_class].initial()))
@@ -88,11 +92,28 @@ class Machine:
             self.globals.append(values)
         return number
 
-    def written(self, before: GlobalId, cell: Cell, value: int) -> GlobalId:
+    def written(self, before: GlobalId, cell: Cell | None, value: int | None) -> tuple[GlobalId, int]:
+        """Memory after a step, and by how much the versions that threads hold have to be shifted."""
+        if value is None or cell is None:
+            return before, 0
+        shift = 0
+        if self.versions is not None and cell == self.versions.cell(self.memory):
+            value, shift = self.versions.advance(value)
         values = self.globals[before]
-        if values[cell] == value:
-            return before
-        return self.global_id(changed(values, cell, value))
+        return (before if values[cell] == value else self.global_id(changed(values, cell, value))), shift
+
+    def shifted(self, local: LocalId, by: int) -> LocalId:
+        if not by:
+            return local
+        found = self.shifts.get((local, by))
+        if found is None:
+            assert self.versions is not None
+            cell = self.versions.cell(self.memory)
+            assert cell is not None
+            state = self.locals[local]
+            code = self.codes[state.thread_class]
+            found = self.shifts[local, by] = self.local_id(self.versions.shifted(state, code, cell, by))
+        return found
 
     def has_ended(self, local: LocalId) -> bool:
         """All its code has taken effect."""

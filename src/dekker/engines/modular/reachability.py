@@ -17,13 +17,14 @@ from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A step on the way to a state: who moved, how, and what that changed."""
+    """A step on the way to a state: who moved, how, and what that changed. `shift` is that of `Machine.written`."""
 
     before: State
     thread: LocalId
     move: Move
     becomes: LocalId
     memory: GlobalId
+    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +107,11 @@ class _Search:
             for move in machine.moves_of(thread):
                 for written, becomes in machine.outcomes(thread, move, memory):
                     moved = True
-                    after = memory
-                    if written is not None:
-                        assert move.cell is not None
-                        after = machine.written(memory, move.cell, written)
-                    others = (*threads[:place], *threads[place + 1 :], becomes)
-                    self.add((after, tuple(sorted(others))), Taken(state, thread, move, becomes, after))
+                    after, shift = machine.written(memory, move.cell, written)
+                    all_after = (*threads[:place], *threads[place + 1 :], becomes)
+                    if shift:
+                        all_after = tuple(machine.shifted(item, shift) for item in all_after)
+                    self.add((after, tuple(sorted(all_after))), Taken(state, thread, move, becomes, after, shift))
         return moved
 
     def _record_end(self, state: State) -> None:

@@ -34,6 +34,7 @@ class Environment:
     before: State
     thread: LocalId
     memory: GlobalId
+    shift: int = 0
 
 
 @dataclass
@@ -70,7 +71,7 @@ class _Search:
     first_only: bool
     waiting: deque[State] = field(default_factory=deque)
     completions: dict[tuple[GlobalId, Threads], int] = field(default_factory=dict)
-    transitions: dict[tuple[GlobalId, LocalId], tuple[GlobalId, ...]] = field(default_factory=dict)
+    transitions: dict[tuple[GlobalId, LocalId], tuple[tuple[GlobalId, int], ...]] = field(default_factory=dict)
     active: dict[GlobalId, int] = field(default_factory=dict)
     """Local states that have a global transition, by the memory that they need."""
     of_class: list[int] = field(default_factory=list)
@@ -111,18 +112,19 @@ class _Search:
         memory, threads = state
         for thread in dict.fromkeys(threads):
             others = _without(threads, thread)
-            for move, becomes, after in self._outcomes(memory, thread):
-                self.add((after, _with(others, becomes)), Taken(state, thread, move, becomes, after))
+            for move, becomes, after, shift in self._outcomes(memory, thread):
+                threads_after = self._shifted(_with(others, becomes), shift)
+                self.add((after, threads_after), Taken(state, thread, move, becomes, after, shift))
 
-    def _outcomes(self, memory: GlobalId, thread: LocalId) -> Iterator[tuple[Move, LocalId, GlobalId]]:
+    def _shifted(self, threads: Threads, shift: int) -> Threads:
+        return tuple(sorted(self.machine.shifted(thread, shift) for thread in threads)) if shift else threads
+
+    def _outcomes(self, memory: GlobalId, thread: LocalId) -> Iterator[tuple[Move, LocalId, GlobalId, int]]:
         machine = self.machine
         for move in machine.moves_of(thread):
             for written, becomes in machine.outcomes(thread, move, memory):
-                after = memory
-                if written is not None:
-                    assert move.cell is not None
-                    after = machine.written(memory, move.cell, written)
-                yield move, becomes, after
+                after, shift = machine.written(memory, move.cell, written)
+                yield move, becomes, after, shift
 
     # --- Env
 
@@ -133,8 +135,8 @@ class _Search:
         for thread in dict.fromkeys(threads):
             beside &= self.completions[memory, _without(threads, thread)]
         for other in _bits(self._allowed_beside(threads, beside)):
-            for after in self.transitions[memory, other]:
-                self.add((after, threads), Environment(state, other, after))
+            for after, shift in self.transitions[memory, other]:
+                self.add((after, self._shifted(threads, shift)), Environment(state, other, after, shift))
 
     def _env_by_threads_of(self, state: State) -> None:
         """A new state lets its threads exist beside others: which states gain by that?"""
@@ -148,11 +150,11 @@ class _Search:
             for thread in dict.fromkeys(rest):
                 completing &= self.completions.get((memory, _with(_without(rest, thread), other)), 0)
             completing = self._allowed_completions(rest, other, completing)
-            for after in self.transitions[memory, other]:
-                new = completing & ~self.completions.get((after, rest), 0)
+            for after, shift in self.transitions[memory, other]:
+                new = completing if shift else completing & ~self.completions.get((after, rest), 0)
                 for last in _bits(new):
                     target = _with(rest, last)
-                    self.add((after, target), Environment((memory, target), other, after))
+                    self.add((after, self._shifted(target, shift)), Environment((memory, target), other, after, shift))
 
     def _allowed_beside(self, threads: Threads, others: int) -> int:
         """Of the other threads, those of which the class can have one more than there are concrete ones."""
@@ -192,7 +194,8 @@ class _Search:
 
     def _know(self, memory: GlobalId, thread: LocalId) -> None:
         self.of_class[self.machine.locals[thread].thread_class] |= 1 << thread
-        changes = dict.fromkeys(after for _, _, after in self._outcomes(memory, thread) if after != memory)
+        outcomes = self._outcomes(memory, thread)
+        changes = dict.fromkeys((after, shift) for _, _, after, shift in outcomes if after != memory or shift)
         self.transitions[memory, thread] = tuple(changes)
         if changes:
             self.active[memory] = self.active.get(memory, 0) | 1 << thread

@@ -11,7 +11,7 @@ r"""Lang, the language of "Thread-Modular Model Checking of Concurrent Programs 
 Grammar. `X*` is any number of X, `[X]` at most one. What Fig. 10 of the paper does not have is marked with ‡.
 
     PROGRAM   = ITEM*
-    ITEM      = "var" NAME ["[" NUMBER ".." NUMBER "]"] ["=" NUMBER ("," NUMBER)*] ";" ‡
+    ITEM      = "var" NAME ["[" NUMBER ".." NUMBER "]"] ["=" NUMBER ("," NUMBER)*] ["versioned" NUMBER] ";" ‡
               | "process" NAME [INITIAL] BLOCK ‡
               | "class" NAME "(" NUMBER | "many" ")" [INITIAL] BLOCK ‡
               | "forbidden" ["final"] EXPRESSION over states ";" ‡              see `forbidden.py`
@@ -29,7 +29,8 @@ Grammar. `X*` is any number of X, `[X]` at most one. What Fig. 10 of the paper d
     EXPRESSION over numbers and registers: the operators are those of `expressions.py`
 
 A name that `var` declares is a variable, everywhere; any other is a register of its process. Numbers have 64 bits and a
-sign. An index outside of its array's range is an error of the program.
+sign. An index outside of its array's range is an error of the program. `var head = 0 versioned 4;` says that `head` is
+`p + 4 * version`, where the version starts with 1 and never gets smaller: `dekker modular` then needs no bound on it.
 """
 
 from __future__ import annotations

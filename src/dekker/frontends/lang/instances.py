@@ -59,7 +59,8 @@ def system_of(file: LangFile) -> System:
         ThreadClass(process.name, process.name, process.count, _initial(process)) for process in file.processes
     )
     program = Program(_name(file), ARCHITECTURE, lower_globals(file), functions, (), source=file.source)
-    return System(program, classes, file.forbidden)
+    versions = {item.name: item.versions for item in file.globals if item.versions is not None}
+    return System(program, classes, file.forbidden, versions=versions)
 
 
 def program_of(file: LangFile) -> Program:

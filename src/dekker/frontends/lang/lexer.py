@@ -11,7 +11,7 @@ from dekker.source import Source, Span
 
 STATEMENT_WORDS = ("read", "write", "CMPXCHG", "barrier", "if", "while", "assert", "assume", "skip")
 ITEM_WORDS = ("var", "process", "class", "forbidden")
-RESERVED = frozenset((*STATEMENT_WORDS, *ITEM_WORDS, "else", "not", "choose", "many", "with", "final"))
+RESERVED = frozenset((*STATEMENT_WORDS, *ITEM_WORDS, "else", "not", "choose", "many", "with", "final", "versioned"))
 
 _TOKEN = re.compile(
     r"""\s*(?:

@@ -66,9 +66,8 @@ def lower_globals(file: LangFile) -> tuple[Object, ...]:
 
 
 def _object(item: Global) -> Object:
-    cells = tuple(
-        Cell(SIZE * place, SIZE, value & (1 << WIDTH) - 1) for place, value in enumerate(item.values) if value
-    )
+    values = [value + (item.versions or 0) for value in item.values]
+    cells = tuple(Cell(SIZE * place, SIZE, value & (1 << WIDTH) - 1) for place, value in enumerate(values) if value)
     shape = None if item.low is None else ArrayShape(len(item.values), SIZE)
     return Object(item.name, SIZE * len(item.values), cells, shape=shape)
 

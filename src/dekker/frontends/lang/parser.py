@@ -98,8 +98,19 @@ def _global(cursor: Cursor) -> Global:
     if len(values) != length:
         hint = "one value for all elements, or one for each"
         raise ParseError(f"{len(values)} values for {length} elements", cursor.since(start), hint)
+    versions = _versions(cursor, name, values, bounds) if cursor.accept("versioned") else None
     cursor.expect(";", _VARIABLE_HINT)
-    return Global(name.text, tuple(values), None if bounds is None else bounds[0])
+    return Global(name.text, tuple(values), None if bounds is None else bounds[0], versions)
+
+
+def _versions(cursor: Cursor, name: Token, values: list[int], bounds: tuple[int, int] | None) -> int:
+    hint = "`var head = 0 versioned 4;`: the value modulo 4 is what it holds, the rest counts versions"
+    if bounds is not None:
+        raise ParseError("an array has no versions", cursor.since(name), hint)
+    versions = integer(cursor, hint)
+    if versions < 2 or not 0 <= values[0] < versions:
+        raise ParseError(f"versions of {versions} for the value {values[0]}", cursor.since(name), hint)
+    return versions
 
 
 def _bounds(cursor: Cursor, name: Token) -> tuple[int, int]:

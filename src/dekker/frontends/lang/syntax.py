@@ -130,11 +130,13 @@ Statement = AtomicStatement | Labelled | If | While | Block
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """A variable, or with `low` an array with indices from there to `high`; one value for each element."""
+    """A variable, or with `low` an array with indices from there to `high`; one value for each element. `versions`: a
+    value modulo this is what the variable holds, the rest counts its versions, from 1."""
 
     name: str
     values: tuple[int, ...]
     low: int | None = None
+    versions: int | None = None
 
     @property
     def high(self) -> int:

@@ -50,7 +50,8 @@ class UpdateMemory:
 
 @dataclass(frozen=True, slots=True)
 class GoOn:
-    """A local step that is not merged with others: a barrier, a place that the property sees, or (`choices`) a choice."""
+    """A local step that is not merged with others: a barrier, a place that the property sees, or (`choices`) a
+    choice."""
 
     choices: tuple[int, ...] = ()
 

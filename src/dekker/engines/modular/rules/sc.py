@@ -1,4 +1,4 @@
-"""Sequential consistency: the only candidate is the first memory access of the code; nothing is passed but local steps."""
+"""Sequential consistency: the only candidate is the first memory access of the code; only local steps are passed."""
 
 from __future__ import annotations
 
