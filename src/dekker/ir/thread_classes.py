@@ -87,13 +87,15 @@ class ForbiddenState:
 class System:
     """`program` has the objects and functions; its own threads and its condition play no part. `notes` say what of a
     source the system leaves out. `versions`: objects of which the value modulo a number is what they hold, while the
-    rest is a version that never gets smaller, and is only compared and counted up."""
+    rest is a version that never gets smaller, and is only compared and counted up. `first_index` has the arrays that
+    count their elements from another number than 0."""
 
     program: Program
     classes: tuple[ThreadClass, ...]
     forbidden: tuple[ForbiddenState, ...] = ()
     notes: tuple[str, ...] = ()
     versions: Mapping[str, int] = field(default_factory=dict)
+    first_index: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_fixed(self) -> bool:

@@ -157,6 +157,13 @@ def registers_of(function: Function) -> set[str]:
 _REGISTER_FIELDS = frozenset(("dst", "success", "status"))
 
 
+def used_registers(step: Instruction) -> Iterator[str]:
+    """Those that its expressions read."""
+    for item in fields(step):
+        if item.name not in _REGISTER_FIELDS:
+            yield from _registers(getattr(step, item.name))
+
+
 def _names(step: Instruction) -> Iterator[str]:
     for item in fields(step):
         value = getattr(step, item.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dekker.engines.modular.code import Read, Registers, Update, Write
@@ -21,14 +22,14 @@ class NewCells(Exception):
 
 @dataclass
 class Memory:
-    """`places` has address and size of every cell. `changed` holds values that differ from those of the program."""
+    """`places` has address and size of every cell. `first_index` is that of System."""
 
     program: Program
+    first_index: Mapping[str, int] = field(default_factory=dict)
     layout: Layout = field(init=False)
     places: list[tuple[int, int]] = field(default_factory=list)
     numbers: dict[tuple[int, int], Cell] = field(default_factory=dict)
     first_access: dict[int, Span | None] = field(default_factory=dict)
-    changed: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.layout = layout(self.program)
@@ -49,11 +50,13 @@ class Memory:
 
     def initial(self) -> tuple[int, ...]:
         memory = InitialMemory(self.program, self.layout)
-        return tuple(self.changed.get(place, memory.read(*place)) for place in self.places)
+        return tuple(memory.read(*place) for place in self.places)
 
     def name(self, cell: Cell) -> str:
         found = self.layout.locate(self.places[cell][0])
         assert found is not None
+        if found.symbol in self.first_index:
+            return f"{found.symbol}[{self.first_index[found.symbol] + found.offset // self.places[cell][1]}]"
         return found.symbol + part_name(self.program.object_by_name[found.symbol].shape, found.offset)
 
     def show(self, cell: Cell, value: int) -> str:

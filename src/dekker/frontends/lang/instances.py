@@ -60,7 +60,8 @@ def system_of(file: LangFile) -> System:
     )
     program = Program(_name(file), ARCHITECTURE, lower_globals(file), functions, (), source=file.source)
     versions = {item.name: item.versions for item in file.globals if item.versions is not None}
-    return System(program, classes, file.forbidden, versions=versions)
+    first_index = {item.name: item.low for item in file.globals if item.low is not None}
+    return System(program, classes, file.forbidden, versions=versions, first_index=first_index)
 
 
 def program_of(file: LangFile) -> Program:
