@@ -7,7 +7,7 @@ import click
 from dekker.cli.check import STATUS, write_answer
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.limits import MEGABYTES, SECONDS, TRACES
-from dekker.engines.modular.engine import MODELS, MOST_CONCRETE, ModularOptions
+from dekker.engines.modular.engine import FEWEST_CONCRETE, MODELS, MOST_CONCRETE, MOST_STATES, ModularOptions
 from dekker.errors import InputError
 from dekker.report.modular_report import modular_json, modular_text
 from dekker.run.modular import MANY, ModularCall, modular
@@ -45,9 +45,8 @@ class ClassCount(click.ParamType[tuple[str, int | None]]):
 @click.option(
     "--concrete",
     type=click.IntRange(min=1, max=MOST_CONCRETE),
-    default=2,
-    show_default=True,
-    help="Threads that are looked at together where there is any number; more are slower and rule out more.",
+    help="Threads that are looked at together where there is any number; more are slower and rule out more (default: "
+    f"from {FEWEST_CONCRETE} on, and more where that leaves a doubt).",
 )
 @click.option(
     "--instances",
@@ -58,7 +57,7 @@ class ClassCount(click.ParamType[tuple[str, int | None]]):
 )
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
-@click.option("--max-states", type=TRACES, metavar="N", help="States of each search.")
+@click.option("--max-states", type=TRACES, metavar="N", help=f"States of each search (default: {MOST_STATES}).")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first bad state.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
@@ -66,7 +65,7 @@ def command(
     paths: tuple[str, ...],
     model: str,
     classes: tuple[tuple[str, int | None], ...],
-    concrete: int,
+    concrete: int | None,
     instances: int,
     timeout: float | None,
     memory: int | None,

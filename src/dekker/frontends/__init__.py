@@ -101,5 +101,5 @@ _PARSERS: dict[str, Callable[[Source], Program]] = {
     ".lang": _parse_lang,
 }
 
-EXTENSIONS = tuple(_PARSERS)
+EXTENSIONS = (".litmus", ".rsmc")
 """Of texts that hold a question of their own, so that folders are searched for them."""

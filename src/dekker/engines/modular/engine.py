@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from dekker.engines.modular.capture import NotFinite
 from dekker.engines.modular.forbidden import Forbidden, visible_of
 from dekker.engines.modular.growth import loop_at
-from dekker.engines.modular.limits import LimitReached, Watch
+from dekker.engines.modular.limits import Watch
 from dekker.engines.modular.machine import Machine
 from dekker.engines.modular.memory import Memory, NewCells
 from dekker.engines.modular.reachability import Reached, reach
@@ -28,17 +28,21 @@ from dekker.source import Span
 
 NAME = "modular"
 MODELS = tuple(RULE_SETS)
-MOST_CONCRETE = 4
+FEWEST_CONCRETE, MOST_CONCRETE = 2, 4
+MOST_STATES = 1_000_000
+MOST_STATES_ON_TRIAL = 200_000
+"""Unless there is another limit: of a search, and of one that may be followed by a search with more concrete threads,
+or that tries an instance. With few concrete threads, more can happen, so that even numbers may have no bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModularOptions:
-    """`concrete` is N, the number of threads that the thread-modular search looks at together. An error is tried in
-    instances with up to `instances` threads of each class with any number. `first_only`: the first bad state ends the
-    search."""
+    """`concrete` is N, the number of threads that the thread-modular search looks at together; None begins with
+    `FEWEST_CONCRETE` and takes more as long as there is a bad state that no instance shows. Instances have up to
+    `instances` threads of each class with any number. `first_only`: the first bad state ends a search."""
 
     model: str = "tso"
-    concrete: int = 2
+    concrete: int | None = None
     instances: int = 4
     timeout_s: float | None = None
     memory_mb: int | None = None
@@ -73,10 +77,30 @@ def _run_fixed(system: System, options: ModularOptions) -> ModularResult:
 
 
 def _run_any_number(system: System, options: ModularOptions) -> ModularResult:
-    concrete = _concrete(system, options)
+    """Looks at more and more threads together until nothing bad is left or an instance shows it."""
+    deadline = None if options.timeout_s is None else time.monotonic() + options.timeout_s
+    fewest = _concrete(system, options)
+    most = max(fewest, MOST_CONCRETE) if options.concrete is None else fewest
+    result: ModularResult | None = None
+    for concrete in range(fewest, most + 1):
+        limits = options if fewest == most else _on_trial(options, deadline)
+        latest = _with_concrete(system, limits, concrete)
+        if result is None or latest.stopped_by is None or latest.findings:
+            result = replace(latest, tried=() if result is None else result.tried)
+        if result.verdict is Verdict.SAFE or latest.stopped_by not in (None, "states"):
+            break
+        if result.findings:
+            result = _try_instances(system, options, result, deadline)
+            if result.verdict is Verdict.UNSAFE:
+                break
+    assert result is not None
+    return result
+
+
+def _with_concrete(system: System, options: ModularOptions, concrete: int) -> ModularResult:
     search = _search(system, options, concrete)
-    result = ModularResult(
-        Verdict.UNKNOWN if search.is_partial else Verdict.SAFE,
+    return ModularResult(
+        Verdict.UNKNOWN if search.is_partial or search.findings else Verdict.SAFE,
         options.model,
         _counts(system),
         search.n_states,
@@ -86,9 +110,11 @@ def _run_any_number(system: System, options: ModularOptions) -> ModularResult:
         search.stopped_by,
         statistics=search.statistics,
     )
-    if not search.findings:
-        return result
-    return _try_instances(system, options, replace(result, verdict=Verdict.UNKNOWN))
+
+
+def _on_trial(options: ModularOptions, deadline: float | None) -> ModularOptions:
+    left = None if deadline is None else max(0.01, deadline - time.monotonic())
+    return replace(options, timeout_s=left, max_states=options.max_states or MOST_STATES_ON_TRIAL)
 
 
 def _concrete(system: System, options: ModularOptions) -> int:
@@ -100,18 +126,21 @@ def _concrete(system: System, options: ModularOptions) -> int:
     needed = max((len(members(item.term)) for item in system.forbidden), default=1)
     if needed > MOST_CONCRETE:
         raise UnsupportedError(f"a forbidden state speaks of {needed} threads, and {MOST_CONCRETE} is the most")
-    return max(options.concrete, needed)
+    return max(options.concrete or FEWEST_CONCRETE, needed)
 
 
-def _try_instances(system: System, options: ModularOptions, result: ModularResult) -> ModularResult:
-    deadline = None if options.timeout_s is None else time.monotonic() + options.timeout_s
+def _try_instances(
+    system: System, options: ModularOptions, result: ModularResult, deadline: float | None
+) -> ModularResult:
+    """Those that were not tried before."""
+    first = 1 + max(
+        (count or 0 for (_, count), item in zip(result.tried, system.classes, strict=False) if item.count is None),
+        default=0,
+    )
     tried = result.tried
-    for number in range(1, options.instances + 1):
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
-            break
+    for number in range(first, options.instances + 1):
         instance = fixed_instance(system, number)
-        search = _search(instance, replace(options, first_only=True, timeout_s=left), None)
+        search = _search(instance, replace(_on_trial(options, deadline), first_only=True), None)
         if search.findings:
             return replace(result, verdict=Verdict.UNSAFE, findings=search.findings, instance=_counts(instance))
         if search.stopped_by is not None:
@@ -164,19 +193,15 @@ def explore(system: System, options: ModularOptions, concrete: int | None, watch
 
 
 def _search(system: System, options: ModularOptions, concrete: int | None) -> _Outcome:
-    watch = Watch(options.timeout_s, options.memory_mb, options.max_states, options.progress)
+    watch = Watch(options.timeout_s, options.memory_mb, options.max_states or MOST_STATES, options.progress)
     try:
         found = explore(system, options, concrete, watch)
-    except LimitReached as limit:
-        return _Outcome(watch.n_states, stopped_by=str(limit))
-    except KeyboardInterrupt:
-        return _Outcome(watch.n_states, stopped_by="interrupt")
     except NotFinite as problem:
         name = system.classes[problem.thread_class].name
         return _Outcome(watch.n_states, unbounded=(_loop_of(system, problem, name),))
     machine = found.machine
     statistics = {"local_states": len(machine.locals), "memory_states": len(machine.globals)}
-    return _Outcome(len(found.parents), findings(found), _growing(found), statistics=statistics)
+    return _Outcome(len(found.parents), findings(found), _growing(found), found.stopped_by, statistics)
 
 
 def _loop_of(system: System, problem: NotFinite, name: str) -> Unbounded:

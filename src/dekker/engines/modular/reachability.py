@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from dekker.engines.modular.forbidden import Forbidden
 from dekker.engines.modular.growth import Growth, State
-from dekker.engines.modular.limits import Watch
+from dekker.engines.modular.limits import LimitReached, Watch
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
 
 
@@ -45,6 +45,7 @@ class Reached:
     final: set[State] = field(default_factory=set)
     bad: list[Bad] = field(default_factory=list)
     grows: dict[State, LocalId] = field(default_factory=dict)
+    stopped_by: str | None = None
 
     def path(self, state: State) -> list[Taken]:
         steps = []
@@ -69,7 +70,16 @@ def reach(
         search.run()
     except FoundBad:
         pass
+    except LimitReached as limit:
+        search.reached.stopped_by = str(limit)
+    except KeyboardInterrupt:
+        search.reached.stopped_by = "interrupt"
     return search.reached
+
+
+def has_failed(machine: Machine, state: State) -> bool:
+    """A thread has run into an error: what would follow is of no interest."""
+    return any(machine.locals[thread].failure is not None for thread in state[1])
 
 
 @dataclass
@@ -84,6 +94,8 @@ class _Search:
         growth = Growth(self.reached.machine, self._parent)
         while self.waiting:
             state = self.waiting.popleft()
+            if has_failed(self.reached.machine, state):
+                continue
             grown = growth.thread(state)
             if grown is not None:
                 self.reached.grows[state] = grown

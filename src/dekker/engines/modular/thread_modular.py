@@ -20,9 +20,9 @@ from itertools import combinations_with_replacement
 
 from dekker.engines.modular.forbidden import Forbidden
 from dekker.engines.modular.growth import Growth, State
-from dekker.engines.modular.limits import Watch
+from dekker.engines.modular.limits import LimitReached, Watch
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
-from dekker.engines.modular.reachability import Bad, FoundBad, Taken
+from dekker.engines.modular.reachability import Bad, FoundBad, Taken, has_failed
 
 Threads = tuple[LocalId, ...]
 
@@ -43,6 +43,7 @@ class Covered:
     parents: dict[State, Taken | Environment | None] = field(default_factory=dict)
     bad: list[Bad] = field(default_factory=list)
     grows: dict[State, LocalId] = field(default_factory=dict)
+    stopped_by: str | None = None
 
     def path(self, state: State) -> list[Taken | Environment]:
         steps = []
@@ -60,6 +61,10 @@ def cover(machine: Machine, concrete: int, forbidden: list[Forbidden], watch: Wa
         search.run()
     except FoundBad:
         pass
+    except LimitReached as limit:
+        search.covered.stopped_by = str(limit)
+    except KeyboardInterrupt:
+        search.covered.stopped_by = "interrupt"
     return search.covered
 
 
@@ -94,6 +99,8 @@ class _Search:
         growth = Growth(self.machine, self._parent)
         while self.waiting:
             state = self.waiting.popleft()
+            if has_failed(self.machine, state):
+                continue
             grown = growth.thread(state)
             if grown is not None:
                 self.covered.grows[state] = grown
