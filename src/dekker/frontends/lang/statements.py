@@ -49,7 +49,7 @@ def _block(cursor: Cursor, names: ProcessNames, nested: int) -> Block:
             continue
         statement = _statement(cursor, names, nested)
         statements.append(statement)
-        if not _ends_itself(statement) and cursor.current.kind not in (";", "}"):
+        if not _ends_itself(statement) and cursor.current.kind not in (";", "}", "end"):
             raise cursor.expected("`;`", "statements are separated by `;`")
     return Block(tuple(statements), cursor.since(start))
 
