@@ -191,6 +191,12 @@ int main(void) {
 """
 
 
+RECURSIVE = (
+    "pthread_mutexattr_t a; pthread_mutexattr_init(&a); pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);"
+    "pthread_mutex_init(&m, &a);"
+)
+
+
 @pytest.mark.parametrize(
     ("code", "main", "message", "line"),
     [
@@ -202,10 +208,16 @@ int main(void) {
         ),
         ("void *worker(void *a) { return worker(a); }", C_MAIN, "calls itself", 6),
         (
-            "pthread_mutex_t m;\nvoid *worker(void *a) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); return 0; }",
+            "pthread_t t;\nvoid *worker(void *a) { x = pthread_equal(t, pthread_self()); return 0; }",
             C_MAIN,
-            "needs an identity",
+            "asks which thread it is",
             10,
+        ),
+        (
+            "pthread_mutex_t m;\nvoid *worker(void *a) { pthread_mutex_lock(&m); pthread_mutex_lock(&m); return 0; }",
+            C_MAIN.replace("pthread_t t;", f"pthread_t t; {RECURSIVE}"),
+            "asks which thread it is",
+            7,
         ),
         (
             "void *worker(void *a) { x = 1; return 0; }",
@@ -266,3 +278,20 @@ def test_open_numbers_are_a_bound(tmp_path: Path) -> None:
     assert found.status == 0
     assert found.out.startswith("SAFE_WITHIN_BOUND")
     assert "taken from -1..2" in found.out
+
+
+MUTEX = """
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+void *worker(void *a) { LOCK assert(plain == 0); plain = 1; plain = 0; pthread_mutex_unlock(&m); return 0; }
+"""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_mutexes_of_the_library(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "test.c"
+    text = C_HEAD + MUTEX + C_MAIN.replace("ARGUMENT", "0")
+    path.write_text(text.replace("LOCK", "pthread_mutex_lock(&m);"), encoding="utf-8")
+    assert answer(str(path), "--class", "worker=many", "-m", model)["verdict"] == "SAFE"
+    path.write_text(text.replace("LOCK", ""), encoding="utf-8")
+    found = dekker("modular", str(path), "--class", "worker=many", "-m", model)
+    assert (found.status, "the mutex is not locked" in found.out) == (1, True)

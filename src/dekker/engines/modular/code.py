@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dekker.engines.modular.identity import SELF, guarded
 from dekker.engines.modular.inlining import inline
 from dekker.errors import UnsupportedError
 from dekker.ir import instructions as ir
@@ -173,6 +174,8 @@ class Code:
 def compile_class(program: Program, layout: Layout, item: ThreadClass, visible: Visible) -> Code:
     function = program.function_by_name[item.function]
     body = inline(program, function)
+    if any(name == SELF for name, _ in item.registers):
+        body = guarded(body)
     body.steps.append(ir.Jump("%end of thread"))
     body.spans.append(None)
     missing = visible.labels - body.labels.keys()

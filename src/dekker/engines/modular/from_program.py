@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dekker.engines.modular.identity import OBJECT, SELF, with_identity
 from dekker.engines.modular.inlining import used_registers
-from dekker.engines.modular.main_thread import MainRun, Started, run_main
+from dekker.engines.modular.main_thread import WRAPPER, MainRun, Started, run_main
 from dekker.errors import InputError, UnsupportedError
-from dekker.ir.expressions import Const
+from dekker.ir.expressions import Address, Const
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Cell, Function, Program
@@ -25,6 +26,7 @@ def system_of_program(program: Program, counts: Counts) -> System:
     if len(program.threads) != 1:
         raise UnsupportedError("the program has no `main` that starts the others")
     run = run_main(program)
+    program = with_identity(program)
     started = [_without_wrapper(program, item) for item in run.started]
     classes = [*_counted(program, started, counts), *_as_started(program, started, counts)]
     if not classes:
@@ -39,14 +41,13 @@ def _notes(counts: Counts) -> tuple[str, ...]:
 
 
 def _without_wrapper(program: Program, item: Started) -> Started:
-    """Threads that need an identity run a function of the runtime library that calls theirs."""
-    if not item.function.startswith("%"):
+    """Threads that need an identity run a function of the runtime library that makes one and calls theirs."""
+    if item.function != WRAPPER:
         return item
-    called = layout(program).locate(item.arguments[0]) if item.arguments else None
-    name = item.function if called is None else called.symbol
-    message = f"a thread that runs `{name}` needs an identity, as mutexes, thread-local variables and joins do"
-    hint = "any number of threads would have any number of them; use atomics, such as a compare-exchange on a flag"
-    raise UnsupportedError(message, item.span, hint)
+    called = layout(program).locate(item.arguments[0])
+    if called is None or called.symbol not in program.function_by_name:
+        raise UnsupportedError("a thread runs something here that is no function", item.span)
+    return Started(called.symbol, item.arguments[1:], item.span)
 
 
 def _counted(program: Program, started: list[Started], counts: Counts) -> list[ThreadClass]:
@@ -64,10 +65,10 @@ def _counted(program: Program, started: list[Started], counts: Counts) -> list[T
 
 def _arguments(function: Function, started: list[Started]) -> tuple[int, ...]:
     if not started:
-        return (0,) * len(function.parameters)
+        return (0,) * len(_parameters(function))
     used = _used_parameters(function)
     for other in started[1:]:
-        for name, first, second in zip(function.parameters, started[0].arguments, other.arguments, strict=True):
+        for name, first, second in zip(_parameters(function), started[0].arguments, other.arguments, strict=True):
             if first != second and name in used:
                 message = f"threads that run `{function.name}` get different arguments, so they are no class"
                 hint = (
@@ -96,9 +97,15 @@ def _as_started(program: Program, started: list[Started], counts: Counts) -> lis
     return classes
 
 
-def _registers(function: Function, arguments: tuple[int, ...]) -> tuple[tuple[str, Const], ...]:
-    values = zip(function.parameters, arguments, strict=True)
-    return tuple((name, Const(value)) for name, value in values)
+def _parameters(function: Function) -> tuple[str, ...]:
+    return tuple(name for name in function.parameters if name != SELF)
+
+
+def _registers(function: Function, arguments: tuple[int, ...]) -> tuple[tuple[str, Const | Address], ...]:
+    values: list[tuple[str, Const | Address]] = [
+        (name, Const(value)) for name, value in zip(_parameters(function), arguments, strict=True)
+    ]
+    return (*values, (SELF, Address(OBJECT))) if SELF in function.parameters else tuple(values)
 
 
 def _with_memory(program: Program, run: MainRun) -> Program:

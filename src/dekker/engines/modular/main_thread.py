@@ -57,6 +57,8 @@ from dekker.source import Span
 MOST_STEPS = 1_000_000
 OWN_START = 1 << 40
 GAP = 64
+WRAPPER = "%thread"
+"""The function of the runtime library of C that gives a thread an identity and calls its own function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,8 @@ def _spawn(run: _Runner, frame: _Frame, step: Spawn) -> None:
     target = run.layout.locate(run.value(step.function))
     if target is None or target.symbol not in run.program.function_by_name:
         raise run.refusal("`main` starts something here that is no function")
+    if target.symbol.startswith("%") and target.symbol != WRAPPER:
+        raise run.refusal("the thread that starts here asks which thread it is, and threads of a class are all alike")
     arguments = tuple(run.value(argument) for argument in step.arguments)
     if any(argument >= OWN_START and argument < 1 << 63 for argument in arguments):
         hint = "pass a number, or put what it points to into a global variable"
