@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 import pytest
-from tests.reference.lang_outcomes import by_candidates, by_engine, by_printed_rules
+from tests.reference.lang_outcomes import ENGINES, UNROLL, by_candidates, by_engine, by_printed_rules
 from tests.strategies.lang_programs import Size, lang_program
 
+from dekker.engines.modular.engine import ModularOptions
+from dekker.engines.modular.engine import run as run_modular
 from dekker.engines.modular.rules import RULE_SETS
+from dekker.frontends.lang.instances import program_of, system_of
+from dekker.frontends.lang.syntax import Assign, Block, Labelled, LangFile, Register
+from dekker.ir.thread_classes import (
+    AtLabel,
+    ForbiddenState,
+    Member,
+    MemberRegister,
+    Number,
+    Operation,
+    StateTerm,
+)
+from dekker.models import load_model
+from dekker.result import Verdict, verdict
+from dekker.task import Limits, Task
 
 SLICE = 150
 CAMPAIGN = 3000
 COMMON = ("sc", "tso", "pso")
+SMALL = Size(accesses=3, total=5)
 THREE_THREADS = Size(threads=(3, 3), accesses=3, total=7)
 
 
@@ -75,3 +95,56 @@ def test_the_printed_rules_are_mostly_right() -> None:
         file = lang_program(seed)
         right += by_printed_rules(file) == by_candidates(file, "tso")
     assert len(seeds) * 0.9 < right < len(seeds)
+
+
+# --- forbidden states: what the modular engine sees on the way, others see because threads may stop
+
+
+def with_forbidden(seed: int) -> LangFile:
+    """A random program with a label in each process, and a state of both labels, perhaps of a register, too."""
+    file = lang_program(seed, SMALL)
+    random = Random(seed)
+    processes = tuple(replace(process, body=_labelled(process.body, random)) for process in file.processes)
+    term: StateTerm = Operation("and", (AtLabel(Member("P0"), "here"), AtLabel(Member("P1"), "here")))
+    draw = random.random()
+    if draw < 0.4:
+        register = MemberRegister(Member(random.choice(("P0", "P1"))), "r0")
+        term = Operation("and", (term, Operation("eq", (register, Number(random.randint(0, 1))))))
+    elif draw < 0.6:
+        values = (MemberRegister(Member("P0"), "r0"), MemberRegister(Member("P1"), "r1"))
+        term = Operation("and", (AtLabel(Member("P0"), "here"), Operation("eq", values)))
+    return replace(file, processes=processes, forbidden=(ForbiddenState(term),))
+
+
+def _labelled(body: Block, random: Random) -> Block:
+    place = random.randint(0, len(body.statements))
+    zeros = tuple(Assign(name, Register(name)) for name in ("r0", "r1"))
+    return Block((*zeros, *body.statements[:place], Labelled("here", Block()), *body.statements[place:]))
+
+
+def require_same_verdict(seed: int, model: str, engine: str) -> Verdict:
+    file = with_forbidden(seed)
+    found = run_modular(system_of(file), ModularOptions(model)).verdict
+    program = program_of(file)
+    result = ENGINES[engine](Task(program, load_model(model), Limits(unroll=UNROLL)))
+    assert found is verdict(result, program.property.condition), f"with_forbidden({seed}) under {model}"
+    return found
+
+
+@pytest.mark.parametrize("model", RULE_SETS)
+def test_forbidden_states_are_those_of_the_oracle(model: str) -> None:
+    verdicts = [require_same_verdict(seed, model, "axiomatic") for seed in range(60)]
+    assert {Verdict.SAFE, Verdict.UNSAFE} == set(verdicts)
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "states"])
+def test_forbidden_states_are_those_of_other_engines(engine: str) -> None:
+    for seed in range(100, 160):
+        require_same_verdict(seed, "tso", engine)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", RULE_SETS)
+def test_forbidden_states_are_those_of_the_oracle_campaign(model: str) -> None:
+    for seed in range(1000, 2000):
+        require_same_verdict(seed, model, "axiomatic")
