@@ -39,6 +39,18 @@ def require_same_as_the_oracle(seed: int, model: str, size: Size | None = None) 
     assert by_candidates(file, model) == by_engine(file, model), f"lang_program({seed}, {size}) under {model}"
 
 
+def test_the_random_programs_tell_the_models_apart() -> None:
+    """Otherwise all that follows would say little."""
+    differ = dict.fromkeys(("ibm370", "tso", "pso"), 0)
+    for seed in range(SLICE):
+        outcomes = [by_candidates(lang_program(seed), model) for model in ("sc", *differ)]
+        for model, stronger, weaker in zip(differ, outcomes, outcomes[1:], strict=False):
+            assert stronger <= weaker
+            differ[model] += stronger != weaker
+    assert all(differ.values()), differ
+    assert differ["ibm370"] > SLICE // 15
+
+
 @pytest.mark.parametrize("model", RULE_SETS)
 def test_final_states_are_those_of_the_oracle(model: str) -> None:
     for seed in range(SLICE):
@@ -77,7 +89,7 @@ def test_rsmc_knows_ibm370() -> None:
         assert by_candidates(file, "ibm370") == by_engine(file, "ibm370", "rsmc"), f"lang_program({seed})"
 
 
-@pytest.mark.parametrize("seed", [57, 139, 147])
+@pytest.mark.parametrize("seed", [12, 13, 20, 41])
 def test_programs_on_which_the_printed_rules_fail(seed: int) -> None:
     """They lose outcomes, because registers that are used block what could overtake, and find others that no machine
     shows, because what is left in the code changes its meaning."""
@@ -90,11 +102,11 @@ def test_programs_on_which_the_printed_rules_fail(seed: int) -> None:
 def test_the_printed_rules_are_mostly_right() -> None:
     """The reference is the paper's method, not a caricature of it."""
     right = 0
-    seeds = [seed for seed in range(40, 110) if "Choose" not in repr(lang_program(seed))]
+    seeds = [seed for seed in range(30) if "Choose" not in repr(lang_program(seed))]
     for seed in seeds:
         file = lang_program(seed)
         right += by_printed_rules(file) == by_candidates(file, "tso")
-    assert len(seeds) * 0.9 < right < len(seeds)
+    assert len(seeds) * 0.8 < right < len(seeds)
 
 
 # --- forbidden states: what the modular engine sees on the way, others see because threads may stop

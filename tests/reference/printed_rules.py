@@ -285,7 +285,7 @@ class Explored:
 
 def explore(file: LangFile) -> Explored:
     memory = tuple(sorted((cell, value) for item in file.globals for cell, value in _cells(item)))
-    threads: tuple[Thread, ...] = tuple((process.body, ()) for process in file.processes)
+    threads: tuple[Thread, ...] = tuple((process.body, tuple(sorted(process.initial))) for process in file.processes)
     waiting = [(memory, threads)]
     seen = set(waiting)
     result = Explored()

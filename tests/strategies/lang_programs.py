@@ -30,6 +30,7 @@ from dekker.frontends.lang.syntax import (
 from dekker.source import Source
 
 REGISTERS = ("r0", "r1", "r2")
+INITIAL = (("r0", 1), ("r1", 2))
 GLOBALS = (Global("x", (0,)), Global("y", (0,)), Global("a", (0, 1), 0))
 
 
@@ -50,6 +51,7 @@ class _Generator:
         self.size = size
         self.left = 0
         self.n_loops = 0
+        self.places: list[Variable] = []
 
     def file(self) -> LangFile:
         count = self.random.randint(*self.size.threads)
@@ -58,20 +60,66 @@ class _Generator:
         for number in range(count):
             self.left = min(self.size.accesses, max(1, budget - (count - number - 1)))
             granted = self.left
-            body = self.block(self.random.randint(2, 5), 1, 1)
+            cycle = self.cycle(number, count) if self.random.random() < 0.8 else []
+            body = self.mixed(cycle, self.random.randint(1, 3))
             budget -= granted - self.left
-            processes.append(Process(f"P{number}", body))
+            processes.append(Process(f"P{number}", body, initial=INITIAL))
         return LangFile(Source("random.lang", ""), GLOBALS, tuple(processes))
+
+    def cycle(self, number: int, count: int) -> list[Statement]:
+        """Accesses of two variables of which the next thread accesses the second first, as in a critical cycle; a
+        write may be read back in between."""
+        places = self._places(count)
+        first, second = places[number], places[(number + 1) % count]
+        accesses: list[Statement] = [self._access(first, 0.75)]
+        if isinstance(accesses[0], Write) and self.random.random() < 0.3:
+            accesses.append(Read(self.register(), first))
+        accesses.append(self._access(second, 0.35))
+        self.left -= len(accesses)
+        return accesses
+
+    def _places(self, count: int) -> list[Variable]:
+        """The same for all threads of a program."""
+        if not self.places:
+            everything = [Variable("x"), Variable("y"), Variable("a", Num(0)), Variable("a", Num(1))]
+            self.places = self.random.sample(everything, count)
+        return self.places
+
+    def _access(self, place: Variable, writes: float) -> Statement:
+        if isinstance(place.index, Num) and place.index.value == 0 and self.random.random() < 0.3:
+            place = Variable(place.name, Apply("=", (Register("r2"), Num(1))))
+        if self.random.random() < writes:
+            return Write(place, Register(self.register()) if self.random.random() < 0.6 else self.expression())
+        return Read(self.register(), place)
+
+    def mixed(self, accesses: list[Statement], others: int) -> Block:
+        """In the order of the accesses, some of them in a branch or a loop, with other statements between them."""
+        statements = [self._wrapped(access) for access in accesses]
+        for _ in range(others if accesses else 3 + others):
+            statements.insert(self.random.randint(0, len(statements)), self.statement(1, 1))
+        return Block(tuple(statements))
+
+    def _wrapped(self, access: Statement) -> Statement:
+        draw = self.random.random()
+        if draw < 0.15:
+            other = Assign(self.register(), self.expression()) if draw < 0.05 else None
+            return If(self.expression(), access, other)
+        if draw < 0.25:
+            self.n_loops += 1
+            counter = f"i{self.n_loops}"
+            step = Assign(counter, Apply("-", (Register(counter), Num(1))))
+            return Block((Assign(counter, Num(1)), While(Register(counter), Block((access, step)))))
+        return access
 
     def block(self, length: int, depth: int, rounds: int) -> Block:
         return Block(tuple(self.statement(depth, rounds) for _ in range(length)))
 
     def statement(self, depth: int, rounds: int) -> Statement:
-        kinds = ["assign"] * 3 + ["read"] * 4 + ["write"] * 5 + ["barrier"]
-        kinds += ["exchange"] * self.size.exchanges + ["check"] * self.size.assertions
+        weights = {"assign": 4, "read": 11, "write": 12, "barrier": 1}
+        weights |= {"exchange": int(self.size.exchanges), "check": int(self.size.assertions)}
         if depth:
-            kinds += ["if"] * 2 + ["loop"] + ["reading loop"]
-        kind = self.random.choice(kinds)
+            weights |= {"if": 3, "loop": 1, "reading loop": 1}
+        (kind,) = self.random.choices(list(weights), list(weights.values()))
         costs = {"read": 1, "write": 1, "exchange": 2, "reading loop": 2}
         if self.left < costs.get(kind, 0) * rounds:
             kind = "assign"
@@ -125,7 +173,7 @@ class _Generator:
         return self.random.choice(REGISTERS)
 
     def variable(self) -> Variable:
-        name = self.random.choice(("x", "y", "a"))
+        name = self.random.choice("xxyya")
         if name != "a":
             return Variable(name)
         if self.random.random() < 0.4:
@@ -135,7 +183,7 @@ class _Generator:
     def expression(self) -> Expression:
         choice = self.random.random()
         if choice < 0.5:
-            return Num(self.random.randint(0, 2))
+            return Num(self.random.randint(0, 3))
         if choice < 0.7:
             return Register(self.register())
         mark = self.random.choice(("=", "+", "-", "<", ">", "&&", "||", "!="))
