@@ -295,3 +295,35 @@ def test_mutexes_of_the_library(tmp_path: Path, model: str) -> None:
     path.write_text(text.replace("LOCK", ""), encoding="utf-8")
     found = dekker("modular", str(path), "--class", "worker=many", "-m", model)
     assert (found.status, "the mutex is not locked" in found.out) == (1, True)
+
+
+C_EXAMPLES = ROOT / "examples" / "c"
+FITTING = ("dekker", "lamport", "peterson", "pgsql_bnd", "szymanski", "seqlock", "spsc_ring", "stack")
+
+
+def c_cells() -> list[tuple[str, str, str, bool]]:
+    """File, options, model and whether an assertion fails, from the tables of the examples in C."""
+    found = []
+    models: list[str] = []
+    for line in (C_EXAMPLES / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[:2] == ["program", "options"]:
+            models = cells[2:]
+        link = re.match(r"\[(\w+)\.c\]\((.*)\)", cells[0])
+        if link is None or link[1] not in FITTING:
+            continue
+        for model, cell in zip(models, cells[2:], strict=True):
+            if model in MODELS and cell != "**deadlock**":
+                found.append((link[2], cells[1], model, "assertion" in cell))
+    return found
+
+
+@pytest.mark.parametrize(("file", "options", "model", "fails"), c_cells())
+def test_examples_in_c_have_the_verdicts_of_their_tables(file: str, options: str, model: str, fails: bool) -> None:
+    flags = options.replace("`", "").split()
+    found = answer(str(C_EXAMPLES / file), "-m", model, *(("--", *flags) if flags else ()))
+    assert found["verdict"] == ("UNSAFE" if fails else "SAFE")
+
+
+def test_all_fitting_examples_are_found() -> None:
+    assert {Path(file).stem for file, _, _, _ in c_cells()} == set(FITTING)

@@ -36,7 +36,7 @@ def _finding(found: Reached | Covered, bad: Bad) -> Finding:
     teller = _Teller(machine)
     steps = tuple(teller.steps(found.path(bad.state), _start(found, bad)))
     memory, _ = bad.state
-    values = tuple((machine.memory.name(c), machine.memory.show(c, v)) for c, v in enumerate(machine.globals[memory]))
+    values = tuple((teller.name(cell), teller.show(cell, value)) for cell, value in enumerate(machine.globals[memory]))
     threads = tuple((name, teller.place(thread)) for name, thread in zip(teller.names, teller.threads, strict=True))
     if bad.forbidden is not None:
         item = machine.system.forbidden[bad.forbidden]
@@ -130,6 +130,10 @@ class _Teller:
         return self.machine.memory.name(cell)
 
     def show(self, cell: int, value: int) -> str:
+        """Without its version, if it has one."""
+        versions = self.machine.versions
+        if versions is not None and cell == versions.cell(self.machine.memory):
+            return str(value % versions.modulus)
         return self.machine.memory.show(cell, value)
 
     def value_of(self, cell: int, memory: GlobalId) -> str:

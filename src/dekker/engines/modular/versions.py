@@ -36,7 +36,15 @@ from dekker.ir.instructions import (
     Rmw,
     Store,
 )
-from dekker.ir.thread_classes import System
+from dekker.ir.thread_classes import (
+    ForbiddenState,
+    MemberRegister,
+    Number,
+    Operation,
+    SharedValue,
+    StateTerm,
+    System,
+)
 from dekker.source import Span
 
 PRESENT = 1
@@ -109,7 +117,32 @@ def versions_of(system: System) -> Versions | None:
         flow = _Flow(symbol, modulus, list(zip(body.steps, body.spans, strict=True)))
         carriers.append(flow.carriers())
         compared.append(carriers[-1] - flow.computed)
-    return Versions(symbol, modulus, carriers, compared)
+    found = Versions(symbol, modulus, carriers, compared)
+    for state in system.forbidden:
+        _require_modulo(found, system, state, state.term)
+    return found
+
+
+def _require_modulo(versions: Versions, system: System, state: ForbiddenState, term: StateTerm) -> None:
+    """A forbidden state may not speak of versions either."""
+    carriers = {item.name: names for item, names in zip(system.classes, versions.carriers, strict=True)}
+    match term:
+        case Operation("srem", (SharedValue() | MemberRegister(), Number(modulus))) if modulus == versions.modulus:
+            return
+        case SharedValue(symbol, index):
+            seen = symbol == versions.symbol
+            _require_modulo(versions, system, state, index)
+        case MemberRegister(member, register):
+            seen = register in carriers[member.thread_class]
+        case Operation(_, operands):
+            for operand in operands:
+                _require_modulo(versions, system, state, operand)
+            seen = False
+        case _:
+            seen = False
+    if seen:
+        message = f"this forbidden state speaks of a version of `{versions.symbol}`"
+        raise UnsupportedError(message, state.span, f"take the version off with `% {versions.modulus}`")
 
 
 @dataclass

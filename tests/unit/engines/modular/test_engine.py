@@ -241,6 +241,13 @@ class TestVersions:
         with pytest.raises(UnsupportedError, match=message):
             check(VERSIONED % code)
 
+    def test_forbidden_states_do_not_speak_of_versions(self) -> None:
+        text = "var top = 1 versioned 4; process P { read: h := top; here: } forbidden %s;"
+        for term in ("top = 1", "P@here && P:h = 1", "top / 4 = 1", "top % 3 = 1"):
+            with pytest.raises(UnsupportedError, match="speaks of a version"):
+                check(text % term)
+        assert check(text % "P@here && top % 4 = 1 && P:h % 4 = 1").verdict is UNSAFE
+
     def test_it_goes_to_no_other_variable(self) -> None:
         with pytest.raises(UnsupportedError, match="goes to another variable"):
             check("var top = 0 versioned 4; var x = 0; process P { read: h := top; write: x := h }")
