@@ -25,6 +25,7 @@ VERBS = {
     "compare": "Check a program under several memory models: one table.",
     "generate": "Litmus tests from cycles of relaxations.",
     "litmus": "Run litmus tests under a memory model.",
+    "modular": "Check a program for any number of threads.",
     "models": "List the memory models that ship with Dekker.",
     "replay": "Check a witness from scratch, and show it.",
     "show": "Print a program as Dekker represents it.",
