@@ -303,14 +303,15 @@ class Searcher {
     return true;
   }
 
-  // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write?
+  // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write, and without
+  // starting others? If it gets to where it waits for another to end, that is a state of its own.
   bool waits_for_ever(const State& state, std::int32_t t) {
     State alone = state;
     const std::uint32_t memory = number_of(alone.memory, memories_);
     std::set<std::uint32_t> seen;
     for (int n = 0; n < most_rounds; ++n) {
       const Readiness readiness = machine_.readiness(alone, t);
-      if (readiness == Readiness::nothing) return alone.threads[at(t)].status == ThreadStatus::running;
+      if (readiness == Readiness::nothing) return n == 0;
       if (readiness == Readiness::choice) return false;
       if (!seen.insert(number_of(alone.threads[at(t)], threads_)).second) return true;
       int n_next = 0;
@@ -322,9 +323,15 @@ class Searcher {
       });
       const bool writes = number_of(after.memory, memories_) != memory || !after.threads[at(t)].buffer.empty();
       machine_.violations().clear();
-      if (n_next != 1 || writes) return false;
+      if (n_next != 1 || writes || after.threads.size() != alone.threads.size() || starts_others(alone, after)) return false;
       alone = after;
     }
+    return false;
+  }
+
+  static bool starts_others(const State& before, const State& after) {
+    for (std::size_t t = 0; t < before.threads.size(); ++t)
+      if (before.threads[t].status == ThreadStatus::unborn && after.threads[t].status != ThreadStatus::unborn) return true;
     return false;
   }
 

@@ -112,6 +112,19 @@ def test_a_store_on_its_way_ends_a_wait_or_begins_one() -> None:
         assert result.states
 
 
+def test_a_thread_that_starts_others_does_not_wait() -> None:
+    """Its first join returns once the store has arrived; the second thread then finds its buffer full."""
+    text = HEADER + (
+        "function f() {\n  store.4 [&x] = 1\n}\n"
+        "function g() {\n  store.4 [&y] = 1\n  store.4 [&y] = 2\n}\n"
+        "function main() {\n  t = spawn &f()\n  join t\n  t = spawn &g()\n  join t\n}\nthread main runs main\n"
+    )
+    for reduction in (True, False):
+        result = run(read(text), "tso", buffer=1, reduction=reduction)
+        assert not result.deadlocks
+        assert result.states
+
+
 # --- memory
 
 
