@@ -186,7 +186,7 @@ def _explore(
 
 ACTIONS = (
     *("read", "write", "buffered", "commit", "fence", "choice", "spawn", "join", "begin", "end", "allocate", "release"),
-    "failure",
+    *("wait", "failure"),
 )
 STATE_MODELS = ("sc", "tso", "pso")
 VIOLATIONS = (

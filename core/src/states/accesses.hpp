@@ -125,9 +125,13 @@ class Accesses {
 
   void fail(State& state, std::int32_t t, ViolationKind kind, Address address) {
     ThreadState& thread = state.threads[at(t)];
-    violations_.push_back({kind, place(thread, t), address});
-    note({ActionKind::failure, place(thread, t), address, 0, static_cast<Value>(kind)});
+    blame(kind, place(thread, t), address);
     stop(thread, ThreadStatus::failed);
+  }
+
+  void blame(ViolationKind kind, Place culprit, Address address) {
+    violations_.push_back({kind, culprit, address});
+    note({ActionKind::failure, culprit, address, 0, static_cast<Value>(kind)});
   }
 
   Place place(const ThreadState& thread, std::int32_t t) const {
@@ -217,14 +221,20 @@ class Accesses {
       return true;
     }
     if (log != nullptr) note_wrong_access(state.threads[at(t)], t, address, i);
+    if (place.was_freed && has_own_entry(state.threads[at(t)], address, i.size)) {
+      // It reads what its own buffer holds. That this comes too late was said when the object was released.
+      stop(state.threads[at(t)], ThreadStatus::failed);
+      return false;
+    }
     fail(state, t, place.was_freed ? ViolationKind::use_after_free : ViolationKind::memory, address);
     return false;
   }
 
+  // Nobody reads what is written where nothing is, so that may as well stay in the buffer, even if there is none.
   void note_wrong_access(const ThreadState& thread, std::int32_t t, Address address, const Instruction& i) {
     const bool writes = i.operation == Operation::store;
     const Value value = writes ? evaluate(thread, i.value) & low_bits(8u * i.size) : 0;
-    note({writes ? ActionKind::write : ActionKind::read, place(thread, t), address, i.size, value});
+    note({writes ? ActionKind::buffered : ActionKind::read, place(thread, t), address, i.size, value});
   }
 
   void load(State& state, std::int32_t t, const Instruction& i) {
@@ -287,7 +297,12 @@ class Accesses {
     }
     note({ActionKind::buffered, place(thread, t), address, i.size, value});
     const std::uint8_t group = thread.buffer.empty() ? 0 : next_group(thread);
-    thread.buffer.push_back({address, value, i.size, group});
+    Entry entry{address, value, i.size, group};
+    if (address >= fixed_start) {
+      entry.block = thread.frames.back().block;
+      entry.pc = thread.frames.back().pc;
+    }
+    thread.buffer.push_back(entry);
     thread.opens_group = false;
     largest_buffer = std::max<std::uint64_t>(largest_buffer, thread.buffer.size());
   }

@@ -103,10 +103,13 @@ class Machine : public Accesses {
       case Operation::await:
         if (evaluate(thread, i->value) == 0) {
           ++n_failed_awaits;
+          thread.has_waited = options_.tells_waiting;
           if (log != nullptr) log_at_await = log->size();
+          note({ActionKind::wait, place(thread, t)});
           thread.frames.back().pc = i->target;
           return;
         }
+        thread.has_waited = false;
         break;
       case Operation::assume:
         if (evaluate(thread, i->value) == 0) {
@@ -324,17 +327,20 @@ class Machine : public Accesses {
     }
   }
 
+  // Whether no store of another thread to the object is on its way. Otherwise that store is what is wrong.
   bool end_object(State& state, std::int32_t t, HeapObject& object) {
-    const Address start = object.start;
     state.memory.number = unnumbered;
     object.is_live = false;
     object.content = 0;
-    for (std::size_t u = 0; u < state.threads.size(); ++u) {
-      if (u == at(t) || !has_own_entry(state.threads[u], start, object.size)) continue;
-      fail(state, t, ViolationKind::use_after_free, start);
-      return false;
-    }
-    return true;
+    bool is_late = false;
+    for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
+      for (const Entry& entry : state.threads[at(u)].buffer) {
+        if (u == t || !entry.overlaps(object.start, object.size)) continue;
+        blame(ViolationKind::use_after_free, {u, entry.block, entry.pc}, entry.address);
+        is_late = true;
+      }
+    if (is_late) stop(state.threads[at(t)], ThreadStatus::failed);
+    return !is_late;
   }
 
   void end_thread(State& state, std::int32_t t, Value result) {

@@ -25,7 +25,8 @@ class Searcher {
     threads_.intern(words_.words());  // 0 is a thread that does not exist yet
     find_awaits();
     if (options_.robust) options_.reduce = options_.dynamic_local = false;
-    spawns_ = has_spawns();
+    spawns_ = has(Operation::spawn);
+    options_.tells_waiting = !options_.robust && !program.observed.empty() && has(Operation::exit);
   }
 
   Outcome run() {
@@ -37,6 +38,12 @@ class Searcher {
  private:
   static constexpr std::uint32_t no_state = Visited::nowhere;
 
+  // A step from one state to another.
+  struct Edge {
+    std::uint32_t from;
+    std::uint32_t to;
+  };
+
   void find_awaits() {
     for (std::size_t b = 0; b < program_.threads.size() + program_.functions.size(); ++b) {
       const std::vector<Instruction>& code = program_.block(static_cast<std::int32_t>(b)).code;
@@ -47,10 +54,10 @@ class Searcher {
     }
   }
 
-  bool has_spawns() const {
+  bool has(Operation operation) const {
     for (std::size_t b = 0; b < in_await_.size(); ++b)
       for (const Instruction& i : program_.block(static_cast<std::int32_t>(b)).code)
-        if (i.operation == Operation::spawn) return true;
+        if (i.operation == operation) return true;
     return false;
   }
 
@@ -147,7 +154,11 @@ class Searcher {
         if (t != done) step(number, t);
     }
     if (n_successors_ == before) ++outcome_.statistics.blocked;
-    if (may_be_deadlock()) look_for_deadlock(number);
+    if (!may_be_deadlock()) return;
+    if (options_.tells_waiting && ends_waiting())
+      record_final(number);
+    else
+      look_for_deadlock(number);
   }
 
   // Whether there were successors, and all of them are new: then a step that commutes with all that others do may go first.
@@ -178,7 +189,7 @@ class Searcher {
   bool add(State& state, std::uint32_t parent) {
     number_components(state);
     const Visited::Found found = visited_.insert(ids_, parent);
-    for (const Violation& violation : machine_.violations()) note_violation(violation, found.number);
+    for (const Violation& violation : machine_.violations()) note_violation(violation, found.number, parent);
     machine_.violations().clear();
     if (found.is_new) {
       if (options_.depth_first) stack_.push_back(found.number);
@@ -187,9 +198,10 @@ class Searcher {
     return found.is_new;
   }
 
-  void note_violation(const Violation& violation, std::uint32_t number) {
+  // It is met on the way from `parent` to the state, or in the state if that is where it was first reached from.
+  void note_violation(const Violation& violation, std::uint32_t number, std::uint32_t parent) {
     has_violation_ = true;
-    known_violations_.try_emplace(violation, number);
+    known_violations_.try_emplace(violation, Edge{parent, number});
   }
 
   // ---- States and numbers ---------------------------------------------------------------------------------------------
@@ -283,6 +295,12 @@ class Searcher {
   // Threads that wait when the program ends do not wait for ever.
   static bool is_end(const ThreadState& thread) { return thread.status == ThreadStatus::ended_program; }
 
+  bool ends_waiting() const {
+    return std::ranges::any_of(current_.threads, is_end) && std::ranges::none_of(current_.threads, [&](const ThreadState& thread) {
+      return thread.status == ThreadStatus::running && !thread.has_waited && machine_.current(thread)->operation != Operation::join;
+    });
+  }
+
   // Stores that are on their way arrive; do all threads wait then for what never comes?
   void look_for_deadlock(std::uint32_t number) {
     bool found = false;
@@ -293,7 +311,7 @@ class Searcher {
       return;
     }
     ++outcome_.statistics.deadlocks;
-    note_violation({ViolationKind::deadlock, {}, 0}, number);
+    note_violation({ViolationKind::deadlock, {}, 0}, number, visited_.parent(number));
   }
 
   bool is_deadlock(State& state) {
@@ -342,7 +360,7 @@ class Searcher {
       if (machine_.readiness(state, t) == Readiness::local) return;
     State from = state;
     solo_.drained(from, [&](State& end) {
-      if (!is_sequential(end)) note_violation({ViolationKind::not_robust, {}, 0}, number);
+      if (!is_sequential(end)) note_violation({ViolationKind::not_robust, {}, 0}, number, visited_.parent(number));
     });
   }
 
@@ -360,12 +378,12 @@ class Searcher {
 
   void finish() {
     outcome_.renames = machine_.renames();
-    for (const auto& [violation, number] : known_violations_)
-      outcome_.violations.emplace_back(violation, schedule(number, [&](State& end) { return shows(violation, end); }, violation));
+    for (const auto& [violation, edge] : known_violations_)
+      outcome_.violations.emplace_back(violation, schedule(edge, [&](State& end) { return shows(violation, end); }, violation));
     for (const auto& [values, number] : known_outcomes_) {
       Schedule& example = outcome_.states[values];
       if (options_.wants_examples)
-        example = schedule(number, [&](State& end) { return observe(end) == values; }, {});
+        example = schedule({visited_.parent(number), number}, [&](State& end) { return observe(end) == values; }, {});
     }
   }
 
@@ -377,9 +395,9 @@ class Searcher {
   // A run from the start to the state. Where it matters what is left in the buffers, all is written in an order such that
   // `is_end` holds.
   template <class IsEnd>
-  Schedule schedule(std::uint32_t number, const IsEnd& is_end, const std::optional<Violation>& violation) {
-    std::vector<std::uint64_t> path;
-    for (std::uint32_t n = number; n != no_state; n = visited_.parent(n)) path.push_back(visited_.hash(n));
+  Schedule schedule(Edge edge, const IsEnd& is_end, const std::optional<Violation>& violation) {
+    std::vector<std::uint64_t> path{visited_.hash(edge.to)};
+    for (std::uint32_t n = edge.from; n != no_state; n = visited_.parent(n)) path.push_back(visited_.hash(n));
     std::ranges::reverse(path);
     Schedule result, part;
     machine_.contents().forget_drafts();
@@ -387,8 +405,9 @@ class Searcher {
     State state = machine_.initial();
     machine_.contents().settle(state.memory);
     result = part;
-    for (std::size_t k = 1; k < path.size(); ++k) follow(state, path[k], part, result);
     const bool drains = !violation || violation->kind == ViolationKind::deadlock || violation->kind == ViolationKind::not_robust;
+    for (std::size_t k = 1; k < path.size(); ++k)
+      follow(state, path[k], drains || k + 1 < path.size() ? std::nullopt : violation, part, result);
     if (drains) {
       bool is_done = false;
       const State from = state;
@@ -429,14 +448,18 @@ class Searcher {
     }
   }
 
-  // One step to a state whose canonical form has this hash.
-  void follow(State& state, std::uint64_t hash, Schedule& part, Schedule& result) {
+  // One step to a state whose canonical form has this hash, and in which the violation is met if there is one.
+  void follow(State& state, std::uint64_t hash, const std::optional<Violation>& violation, Schedule& part, Schedule& result) {
     State found;
     bool is_found = false;
     for (std::int32_t t = 0; at(t) < state.threads.size() && !is_found; ++t) {
       part.clear();
       steps_.each(state, t, [&](State& next) {
-        if (!is_found) {
+        const bool is_wanted = !violation || std::ranges::any_of(machine_.violations(), [&](const Violation& met) {
+          return is_same(met, *violation);
+        });
+        machine_.violations().clear();
+        if (!is_found && is_wanted) {
           machine_.contents().settle(next.memory);  // drafts must not be shared with the copy
           State canonical = next;
           number_components(canonical);
@@ -451,6 +474,11 @@ class Searcher {
     }
     if (!is_found) throw std::logic_error("a state cannot be reached again");
     state = std::move(found);
+  }
+
+  // Equal threads may have changed places.
+  static bool is_same(const Violation& met, const Violation& wanted) {
+    return met.kind == wanted.kind && met.place.block == wanted.place.block && met.place.pc == wanted.place.pc;
   }
 
   void update_statistics() {
@@ -492,7 +520,7 @@ class Searcher {
   std::uint64_t n_expanded_ = 0;
   std::uint64_t n_successors_ = 0;
   bool has_violation_ = false;
-  std::map<Violation, std::uint32_t> known_violations_;
+  std::map<Violation, Edge> known_violations_;
   std::map<std::vector<Value>, std::uint32_t> known_outcomes_;
   Outcome outcome_;
 };

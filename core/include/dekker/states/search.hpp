@@ -31,6 +31,7 @@ struct Options {
   double timeout_s = 0;
   std::uint64_t memory_bytes = 0;  // of the whole process
   bool wants_examples = false;     // a schedule for every final state
+  bool tells_waiting = false;      // set by the search: a thread that has waited is not like one that has just come
 };
 
 // An instruction that a thread executes.
@@ -55,12 +56,16 @@ enum class ViolationKind : std::uint8_t {
   not_robust,
 };
 
+// Two of the same kind at the same place are one.
 struct Violation {
   ViolationKind kind;
   Place place;
   Address address;
 
-  auto operator<=>(const Violation&) const = default;
+  auto operator<=>(const Violation& other) const {
+    return kind != other.kind ? kind <=> other.kind : place <=> other.place;
+  }
+  bool operator==(const Violation& other) const { return kind == other.kind && place == other.place; }
 };
 
 // One thing that happens in a run.
@@ -77,6 +82,7 @@ enum class ActionKind : std::uint8_t {
   end,    // of a spawned thread
   allocate,
   release,
+  wait,  // the condition of an await fails
   failure,
 };
 
