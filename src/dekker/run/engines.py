@@ -54,7 +54,7 @@ def run_all(task: Task) -> Result:
     _require_agreement(task, results)
     for name, result in results.items():
         if searched is not None and searched.stopped_by is None and result.stopped_by is None:
-            _require_same_states(task, name, result, searched)
+            require_same_states(task, name, result, searched)
     return next((result for result in results.values() if result.stopped_by is not None), results[ORACLE])
 
 
@@ -78,7 +78,7 @@ def _disagreement(task: Task, about: str, results: dict[str, Result]) -> Disagre
     )
 
 
-def _require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
+def require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
     """The states engine counts no executions, and follows loops that others cut; others follow stores that it does not
     delay any further, and threads beyond an access to memory that is not there."""
     ours, theirs = _findings(searched), _findings(explored)
