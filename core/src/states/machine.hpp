@@ -411,8 +411,12 @@ class Machine : public Accesses {
     }
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
-    const HeapObject object{start, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
+    HeapObject object{start, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
                             i.is_stack, i.is_local};
+    if (options_.leaks && !i.is_stack && !i.is_permanent) {
+      object.block = thread.frames.back().block;
+      object.pc = thread.frames.back().pc;
+    }
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
     state.memory.number = unnumbered;

@@ -26,7 +26,7 @@ class Searcher {
     find_awaits();
     if (options_.robust) options_.reduce = options_.dynamic_local = false;
     spawns_ = has(Operation::spawn);
-    options_.tells_waiting = !options_.robust && !program.observed.empty() && has(Operation::exit);
+    options_.tells_waiting = !options_.robust && (options_.leaks || !program.observed.empty()) && has(Operation::exit);
   }
 
   Outcome run() {
@@ -262,11 +262,19 @@ class Searcher {
 
   void record_final(std::uint32_t number) {
     ++outcome_.statistics.final_states;
-    if (!observes_memory()) {
+    if (!observes_memory() && !options_.leaks) {
       known_outcomes_.try_emplace(observe(current_), number);
       return;
     }
-    solo_.drained(current_, [&](State& end) { known_outcomes_.try_emplace(observe(end), number); });
+    solo_.drained(current_, [&](State& end) {
+      known_outcomes_.try_emplace(observe(end), number);
+      if (options_.leaks) note_leaks(end, number);
+    });
+  }
+
+  void note_leaks(State& end, std::uint32_t number) {
+    for (const HeapObject& object : lost_objects(end.memory, machine_.contents()))
+      note_violation({ViolationKind::leak, {0, object.block, object.pc}, object.size}, number, visited_.parent(number));
   }
 
   bool observes_memory() const {
@@ -389,6 +397,10 @@ class Searcher {
 
   bool shows(const Violation& violation, State& end) {
     if (violation.kind == ViolationKind::deadlock) return is_deadlock(end);
+    if (violation.kind == ViolationKind::leak)
+      return std::ranges::any_of(lost_objects(end.memory, machine_.contents()), [&](const HeapObject& object) {
+        return object.block == violation.place.block && object.pc == violation.place.pc;
+      });
     return !is_sequential(end);
   }
 
@@ -405,7 +417,7 @@ class Searcher {
     State state = machine_.initial();
     machine_.contents().settle(state.memory);
     result = part;
-    const bool drains = !violation || violation->kind == ViolationKind::deadlock || violation->kind == ViolationKind::not_robust;
+    const bool drains = !violation || violation->kind >= ViolationKind::deadlock;
     for (std::size_t k = 1; k < path.size(); ++k)
       follow(state, path[k], drains || k + 1 < path.size() ? std::nullopt : violation, part, result);
     if (drains) {

@@ -77,6 +77,8 @@ struct HeapObject {
   bool is_shared;  // another thread may know its address
   bool is_stack;
   bool is_local;  // no other thread ever will
+  std::int32_t block = none;  // where it was allocated, if it has to be released
+  std::int32_t pc = none;
 };
 
 struct Memory {
@@ -114,6 +116,7 @@ class WordReader {
  public:
   explicit WordReader(std::span<const std::uint32_t> words) : next_(words.data()) {}
   std::uint32_t get() { return *next_++; }
+  const std::uint32_t* position() const { return next_; }
   std::uint64_t get_long() {
     const std::uint64_t low = get();
     return low | std::uint64_t{get()} << 32;
@@ -200,22 +203,26 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
 }
 
 inline void encode(const Memory& memory, Words& out) {
-  out.begin(memory.chunks.size() + 5 * memory.heap.size());
+  out.begin(memory.chunks.size() + 7 * memory.heap.size());
   for (const std::uint32_t chunk : memory.chunks) out.put(chunk);
   for (const HeapObject& object : memory.heap) {
     out.put_long(object.start);
     out.put(object.content);
     out.put(object.size);
     out.put((object.is_live ? 1u : 0u) | (object.is_shared ? 2u : 0u) | (object.is_stack ? 4u : 0u) |
-            (object.is_local ? 8u : 0u));
+            (object.is_local ? 8u : 0u) | (object.block != none ? 16u : 0u));
+    if (object.block == none) continue;
+    out.put(static_cast<std::uint32_t>(object.block));
+    out.put(static_cast<std::uint32_t>(object.pc));
   }
 }
 
 inline void decode(std::span<const std::uint32_t> words, std::size_t n_chunks, Memory& memory) {
   memory.chunks.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(n_chunks));
-  memory.heap.resize((words.size() - n_chunks) / 5);
+  memory.heap.clear();
   WordReader in(words.subspan(n_chunks));
-  for (HeapObject& object : memory.heap) {
+  while (in.position() != words.data() + words.size()) {
+    HeapObject& object = memory.heap.emplace_back();
     object.start = in.get_long();
     object.content = in.get();
     object.size = in.get();
@@ -224,6 +231,9 @@ inline void decode(std::span<const std::uint32_t> words, std::size_t n_chunks, M
     object.is_shared = (flags & 2) != 0;
     object.is_stack = (flags & 4) != 0;
     object.is_local = (flags & 8) != 0;
+    if ((flags & 16) == 0) continue;
+    object.block = static_cast<std::int32_t>(in.get());
+    object.pc = static_cast<std::int32_t>(in.get());
   }
 }
 

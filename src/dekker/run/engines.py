@@ -83,7 +83,7 @@ def require_same_states(task: Task, name: str, explored: Result, searched: Resul
     delay any further, and threads beyond an access to memory that is not there."""
     ours, theirs = _findings(searched), _findings(explored)
     if _goes_beyond(ours) or _goes_beyond(theirs):
-        ours, theirs = ({"violations": frozenset((bool(item["violations"]),))} for item in (ours, theirs))
+        ours, theirs = _any_violation(ours), _any_violation(theirs)
     for about in ours:
         missing = theirs[about] - ours[about] if not searched.bound else frozenset[object]()
         extra = ours[about] - theirs[about] if not explored.cut else frozenset[object]()
@@ -93,6 +93,10 @@ def require_same_states(task: Task, name: str, explored: Result, searched: Resul
 
 def _goes_beyond(findings: dict[str, frozenset[object]]) -> bool:
     return any(isinstance(item, tuple) and item[0] in MEMORY_VIOLATIONS for item in findings["violations"])
+
+
+def _any_violation(findings: dict[str, frozenset[object]]) -> dict[str, frozenset[object]]:
+    return {"violations": frozenset((bool(findings["violations"]),))}
 
 
 def _findings(result: Result) -> dict[str, frozenset[object]]:

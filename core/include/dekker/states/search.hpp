@@ -26,6 +26,7 @@ struct Options {
   bool symmetry = true;         // states that differ in the order of equal threads are one
   bool stop_at_violation = false;
   bool robust = false;          // asks for a state with empty buffers that SC does not have
+  bool leaks = false;           // memory that is lost at the end is a violation
   bool compact = false;         // at the memory limit, go on with hashes in the place of states
   std::uint64_t max_states = 0;  // 0: no limit
   double timeout_s = 0;
@@ -54,6 +55,7 @@ enum class ViolationKind : std::uint8_t {
   allocation,
   deadlock,
   not_robust,
+  leak,  // the place is that of the allocation, the address its size
 };
 
 // Two of the same kind at the same place are one.

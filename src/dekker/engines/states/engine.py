@@ -37,14 +37,12 @@ def run(task: Task) -> Result:
             f"the states engine knows the models {', '.join(MODELS)} that come with Dekker, not '{name}'",
             hint="use --engine rsmc or --engine axiomatic",
         )
-    if task.program.property.leaks:
-        raise UnsupportedError("the states engine does not look for leaks", hint="use --engine rsmc")
     places = layout(task.program)
     observed = _observed(task.program)
     native = encode(task.program, places, observed, pso=name == "pso", static_local=task.search.static_local)
     covered: int | None = None
     for bound, limits in _attempts(task):
-        found = search_states(native, name, bound, task.search, limits, task.examples, task.progress)
+        found = search_states(native, task, bound, limits)
         _refuse(task.program, found)
         result = _result(task, places, observed, found)
         if found.stopped_by:
@@ -140,13 +138,14 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], found:
             result.satisfying += 1
         else:
             result.violating += 1
-    for kind, place, _, example in found.violations:
+    for kind, place, size, example in found.violations:
         trace = trace_of(task.program, example) if task.examples and kind != "robustness" else None
         result.examples.schedule = result.examples.schedule or story(task.program, places, example)
         if kind == "deadlock":
             result.examples.deadlock = trace
             continue
-        violation = _violation(task.program, kind, place, _address(task.program, kind, place, example))
+        address = size if kind == "leak" else _address(task.program, kind, place, example)
+        violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
         if trace is not None:
             result.examples.violations[violation] = trace
@@ -166,6 +165,7 @@ _MESSAGES = {
     "double free": "this memory may have been freed already",
     "join": "join of {address}, which is no thread",
     "release": "free of {address:#x}, which was not allocated",
+    "leak": "the {address} bytes that are allocated here are lost: at the end nothing points to them",
     "allocation": "allocation of {address} bytes",
 }
 

@@ -214,7 +214,7 @@ def _release(run: Run, thread: int, pc: int, start: int) -> None:
 
 
 def _fail(run: Run, action: Action) -> None:
-    """A second release is an event, too. What is read where nothing is may be anything, so it is what was left there."""
+    """A second release is an event, too. What is read where nothing is may be anything: it is what was left."""
     _, thread, _, pc, address, _, kind = action
     start = run.object_at(run.moved(address))
     last = run.events.get(thread, [_Event(thread, pc, "")])[-1]

@@ -226,7 +226,7 @@ def test_a_schedule_tells_what_is_in_the_buffers() -> None:
 def test_equal_threads_may_change_places_on_the_way_to_a_violation() -> None:
     text = HEADER + (
         "function P() {\n  r = rmw.add.4 [&x], 1\n  r1 = load.4 [&y]\n  store.4 [&y] = r add.32 1\n"
-        "  assert (r1 add.32 r) ne.32 3, \"all\"\n}\nthread P runs P\nthread Q runs P\nthread R runs P\n"
+        '  assert (r1 add.32 r) ne.32 3, "all"\n}\nthread P runs P\nthread Q runs P\nthread R runs P\n'
     )
     for model in ("sc", "tso", "pso"):
         result = run(read(text), model)
