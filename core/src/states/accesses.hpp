@@ -170,6 +170,30 @@ class Accesses {
     return top[-1];
   }
 
+  // What the thread may access from now on, as far as anybody asks.
+  Footprint future(const ThreadState& thread) const {
+    Footprint found{0, 0};
+    if (!options_.reduce || !assumptions_.footprints) return found;
+    for (const Frame& frame : thread.frames) {
+      const Footprint& part = program_.block(frame.block).future[at(frame.pc)];
+      found.reads |= part.reads;
+      found.writes |= part.writes;
+    }
+    return found;
+  }
+
+  // Groups are counted from the oldest entry.
+  static void normalise(ThreadState& thread) {
+    std::uint8_t group = 0;
+    std::uint8_t last = thread.buffer.empty() ? 0 : thread.buffer.front().group;
+    for (Entry& entry : thread.buffer) {
+      if (entry.group != last) ++group;
+      last = entry.group;
+      entry.group = group;
+    }
+    if (thread.buffer.empty()) thread.opens_group = false;
+  }
+
   // May other threads notice an access to these bytes, now or later?
   bool is_unnoticed(const State& state, std::int32_t t, const Location& place, Address address, Address size, bool writes) const {
     if (!options_.reduce || !assumptions_.footprints) return false;
@@ -372,18 +396,6 @@ class Accesses {
       other.link_size = 0;
       other.number = unnumbered;
     }
-  }
-
-  // Groups are counted from the oldest entry.
-  static void normalise(ThreadState& thread) {
-    std::uint8_t group = 0;
-    std::uint8_t last = thread.buffer.empty() ? 0 : thread.buffer.front().group;
-    for (Entry& entry : thread.buffer) {
-      if (entry.group != last) ++group;
-      last = entry.group;
-      entry.group = group;
-    }
-    if (thread.buffer.empty()) thread.opens_group = false;
   }
 
   const Program& program_;

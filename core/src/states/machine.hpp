@@ -187,6 +187,7 @@ class Machine : public Accesses {
     const bool is_update = i.operation == Operation::update || i.operation == Operation::compare_exchange;
     if (is_update && !thread.buffer.empty()) return Readiness::visible;
     if (i.is_exclusive && has_buffers() && !thread.buffer.empty()) return Readiness::visible;
+    if (thread.has_waited) return Readiness::visible;  // the program may end meanwhile
     if (place.is_private) return Readiness::local;
     if (!is_plain_store && !is_update && has_urgent_entry(thread)) return Readiness::visible;
     const bool is_read = i.operation == Operation::load && !i.is_exclusive;

@@ -6,26 +6,20 @@
 #include <set>
 
 #include "process_memory.hpp"
+#include "states/numbering.hpp"
 #include "states/steps.hpp"
-#include "states/visited.hpp"
 
 namespace dekker::states {
 
-class Searcher {
+class Searcher : Numbering {
  public:
   Searcher(const Program& program, const Options& options, Assumptions assumptions, const Progress& progress)
-      : program_(program),
-        options_(options),
+      : Numbering(program, options, assumptions),
         progress_(progress),
-        machine_(program, options_, assumptions),
         steps_(machine_, program),
         solo_(machine_, program),
         started_(std::chrono::steady_clock::now()) {
-    encode(ThreadState{}, words_);
-    threads_.intern(words_.words());  // 0 is a thread that does not exist yet
-    find_awaits();
     if (options_.robust) options_.reduce = options_.dynamic_local = false;
-    spawns_ = has(Operation::spawn);
     options_.tells_waiting = !options_.robust && (options_.leaks || !program.observed.empty()) && has(Operation::exit);
   }
 
@@ -38,28 +32,17 @@ class Searcher {
  private:
   static constexpr std::uint32_t no_state = Visited::nowhere;
 
+  struct Postponed {
+    std::vector<std::uint32_t> ids;
+    std::uint32_t parent = 0;
+    std::uint64_t hash = 0;
+  };
+
   // A step from one state to another.
   struct Edge {
     std::uint32_t from;
     std::uint32_t to;
   };
-
-  void find_awaits() {
-    for (std::size_t b = 0; b < program_.threads.size() + program_.functions.size(); ++b) {
-      const std::vector<Instruction>& code = program_.block(static_cast<std::int32_t>(b)).code;
-      std::vector<bool>& inside = in_await_.emplace_back(code.size() + 1, false);
-      for (std::size_t pc = 0; pc < code.size(); ++pc)
-        if (code[pc].operation == Operation::await)
-          for (std::size_t p = at(code[pc].target); p <= pc; ++p) inside[p] = true;
-    }
-  }
-
-  bool has(Operation operation) const {
-    for (std::size_t b = 0; b < in_await_.size(); ++b)
-      for (const Instruction& i : program_.block(static_cast<std::int32_t>(b)).code)
-        if (i.operation == operation) return true;
-    return false;
-  }
 
   // What SC reaches. Returns whether there is anything left to find: what goes wrong there does so under the model, too.
   bool explore_sequentially() {
@@ -84,7 +67,7 @@ class Searcher {
     machine_.contents().forget_drafts();
     State start = machine_.initial();
     add(start, no_state);
-    std::uint32_t next = 0;
+    std::uint32_t next = 0, level_end = 0;
     while (true) {
       std::uint32_t number;
       if (options_.depth_first) {
@@ -92,13 +75,19 @@ class Searcher {
         number = stack_.back();
         stack_.pop_back();
       } else {
-        if (next == visited_.size()) break;
+        if (next == level_end) {  // states of a larger distance begin
+          add_postponed();
+          if (next == visited_.size()) break;
+          level_end = static_cast<std::uint32_t>(visited_.size());
+        }
         number = next++;
       }
       if (should_stop(number)) break;
+      if (!options_.depth_first) look_ahead(number);
       expand(number);
     }
     stack_.clear();
+    add_postponed();
     update_statistics();
   }
 
@@ -120,6 +109,7 @@ class Searcher {
   bool at_memory_limit(std::uint32_t next) {
     const bool may_compact = options_.compact && !options_.depth_first && !options_.robust;
     if (!may_compact) return stop(Stop::memory);
+    add_postponed();
     if (!visited_.is_compact()) {
       visited_.become_compact(next);
       return false;
@@ -133,25 +123,29 @@ class Searcher {
   }
 
   void expand(std::uint32_t number) {
-    decode_state(visited_[number]);
+    const std::span<const std::uint32_t> ids = visited_[number];
+    from_.assign(ids.begin(), ids.end());
+    is_decoded_ = false;
     if (is_final()) {
       record_final(number);
       return;
     }
-    readiness_.resize(current_.threads.size());
-    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t) readiness_[at(t)] = machine_.readiness(current_, t);
+    const auto n_threads = static_cast<std::int32_t>(from_.size() - 1);
+    readiness_.resize(at(n_threads));
+    if (options_.depth_first) hashes_.assign(at(n_threads), 0);
+    for (std::int32_t t = 0; t < n_threads; ++t) readiness_[at(t)] = readiness(t);
     const std::uint64_t before = n_successors_;
     const std::int32_t holder = section_holder();
     if (holder != none) {
-      step(number, holder);
+      step(number, holder, false);
     } else {
       std::int32_t done = none;
       if (options_.reduce) {
         done = unnoticed_thread();
-        if (done != none && step(number, done)) return;
+        if (done != none && step(number, done, true)) return;
       }
-      for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t)
-        if (t != done) step(number, t);
+      for (std::int32_t t = 0; t < n_threads; ++t)
+        if (t != done) step(number, t, false);
     }
     if (n_successors_ == before) ++outcome_.statistics.blocked;
     if (!may_be_deadlock()) return;
@@ -161,41 +155,189 @@ class Searcher {
       look_for_deadlock(number);
   }
 
+  // The state that is expanded, as one that steps can start from.
+  State& current() {
+    if (!is_decoded_) decode_state(from_, current_);
+    is_decoded_ = true;
+    return current_;
+  }
+
+  // ---- Steps that are known -------------------------------------------------------------------------------------------
+
+  // `key_` becomes what a step of the thread depends on. Returns whether it may be kept: it says nothing about
+  // numbers of allocated objects, which depend on all threads, nor about links, which writes break.
+  bool make_key(std::span<const std::uint32_t> ids, std::size_t t) {
+    if (options_.robust || ids.size() > most_key_threads) return false;
+    key_.assign({static_cast<std::uint32_t>(t), ids[0], ids[1 + t]});
+    for (std::size_t u = 1; u < ids.size(); ++u) {
+      if (u == 1 + t) continue;
+      const ThreadFacts& other = facts(ids[u]);
+      if (other.has_link) return false;
+      key_.push_back(other.face);
+    }
+    return true;
+  }
+
+  bool make_key(std::int32_t t) {
+    if (!make_key(from_, at(t))) return false;
+    if (hashes_[at(t)] == 0) hashes_[at(t)] = hash_words(key_.data(), key_.size());
+    return true;
+  }
+
+  // What is known of the steps of states that come soon is fetched from memory: first where it is, then itself.
+  void look_ahead(std::uint32_t number) {
+    if (number + far_ahead < visited_.size()) {
+      std::vector<std::uint64_t>& hashes = ahead_[(number + far_ahead) % ahead_.size()];
+      const std::span<const std::uint32_t> ids = visited_[number + far_ahead];
+      hashes.assign(ids.size() - 1, 0);
+      for (std::size_t t = 0; t + 1 < ids.size(); ++t)
+        if (facts(ids[1 + t]).status == ThreadStatus::running && make_key(ids, t)) {
+          hashes[t] = hash_words(key_.data(), key_.size());
+          cache_.announce(hashes[t]);
+        }
+    } else {
+      ahead_[(number + far_ahead) % ahead_.size()].clear();
+    }
+    for (const std::uint64_t hash : ahead_[(number + far_ahead / 2) % ahead_.size()])
+      if (hash != 0) cache_.announce_record(hash);
+    hashes_ = ahead_[number % ahead_.size()];
+    if (hashes_.size() != visited_[number].size() - 1) hashes_.assign(visited_[number].size() - 1, 0);
+  }
+
+  Readiness readiness(std::int32_t t) {
+    if (facts(from_[1 + at(t)]).status != ThreadStatus::running) return Readiness::nothing;
+    if (!make_key(t)) return machine_.readiness(current(), t);
+    if (const auto known = cache_.find(key_, hashes_[at(t)])) return known->readiness;
+    CachedStep found;
+    found.readiness = machine_.readiness(current(), t);
+    cache_.put(key_, hashes_[at(t)], found, {});
+    return found.readiness;
+  }
+
   // Whether there were successors, and all of them are new: then a step that commutes with all that others do may go first.
   // On every cycle some state must let all threads go on.
-  bool step(std::uint32_t number, std::int32_t t) {
+  bool step(std::uint32_t number, std::int32_t t, bool asks_for_new) {
+    if (readiness_[at(t)] == Readiness::nothing) return false;
+    const bool has_key = make_key(t);
+    const std::optional<CachedStep> known = has_key ? cache_.find(key_, hashes_[at(t)]) : std::nullopt;
+    if (known && known->has_successors) return repeat(*known, number, t, asks_for_new);
+    CachedStep found{readiness_[at(t)], true, !has_key || (known && known->is_opaque)};
     bool all_new = true;
-    const std::uint64_t before = n_successors_;
-    steps_.each(current_, t, readiness_[at(t)], [&](State& next) {
+    kept_.clear();
+    steps_.each(current(), t, found.readiness, [&](State& next) {
       ++n_successors_;
+      ++found.n_successors;
+      found.is_opaque = found.is_opaque || !machine_.violations().empty() || !is_own_change(next, t);
       if (!add(next, number)) all_new = false;
+      if (!found.is_opaque) keep(next, t);
     });
-    return all_new && n_successors_ != before;
+    if (found.is_opaque) {
+      found.has_successors = false;
+      kept_.clear();
+    }
+    if (has_key && !(known && known->is_opaque)) cache_.put(key_, hashes_[at(t)], found, kept_);
+    return all_new && found.n_successors != 0;
+  }
+
+  // Whether the step only changes the thread, memory without allocated objects, and buffers of others.
+  bool is_own_change(const State& next, std::int32_t t) const {
+    if (next.threads.size() != from_.size() - 1) return false;
+    if (machine_.renames() && !next.memory.heap.empty()) return false;
+    std::uint64_t changed = 0;
+    if (steps_.committed() != nullptr)
+      for (const EntryPlace& place : *steps_.committed()) {
+        if (place.index >= most_positions) return false;
+        changed |= std::uint64_t{1} << place.thread;
+      }
+    for (std::size_t u = 0; u < next.threads.size(); ++u)
+      if (u != at(t) && next.threads[u].number == unnumbered && (changed >> u & 1) == 0) return false;
+    return true;
+  }
+
+  void keep(const State& next, std::int32_t t) {
+    kept_.insert(kept_.end(), {next.memory.number, next.threads[at(t)].number, 0});
+    const std::size_t count = kept_.size() - 1;
+    if (steps_.committed() == nullptr) return;
+    for (std::int32_t u = 0; at(u) < next.threads.size(); ++u) {
+      std::uint32_t positions = 0;
+      for (const EntryPlace& place : *steps_.committed())
+        if (place.thread == u && u != t) positions |= std::uint32_t{1} << place.index;
+      if (positions == 0) continue;
+      ++kept_[count];
+      kept_.insert(kept_.end(), {static_cast<std::uint32_t>(u), positions});
+    }
+  }
+
+  bool repeat(const CachedStep& step, std::uint32_t number, std::int32_t t, bool asks_for_new) {
+    bool all_new = true;
+    const std::uint32_t* next = step.successors;
+    for (std::uint32_t k = 0; k < step.n_successors; ++k) {
+      ids_ = from_;
+      ids_[0] = *next++;
+      ids_[1 + at(t)] = *next++;
+      for (std::uint32_t n_changed = *next++; n_changed > 0; --n_changed, next += 2)
+        ids_[1 + next[0]] = shrunk(ids_[1 + next[0]], next[1]);
+      sort_equal_threads(ids_);
+      ++n_successors_;
+      if (!asks_for_new && !options_.depth_first)
+        postpone(number);
+      else if (!add_numbers(number).is_new)
+        all_new = false;
+    }
+    return all_new && step.n_successors != 0;
+  }
+
+  // ---- States that are added a little later ---------------------------------------------------------------------------
+
+  // The state `ids_` is added once what it is compared with has come from memory. Nobody may ask for it before.
+  void postpone(std::uint32_t parent) {
+    Postponed& oldest = postponed_[n_postponed_ % postponed_.size()];
+    if (n_postponed_ >= postponed_.size()) visited_.insert(oldest.ids, oldest.parent, oldest.hash);
+    oldest.ids = ids_;
+    oldest.parent = parent;
+    oldest.hash = Visited::hash_of(ids_);
+    visited_.announce(oldest.hash);
+    ++n_postponed_;
+    if (n_postponed_ > postponed_.size())
+      visited_.announce_row(postponed_[(n_postponed_ + postponed_.size() / 2) % postponed_.size()].hash);
+  }
+
+  void add_postponed() {
+    const std::size_t n = std::min(n_postponed_, postponed_.size());
+    for (std::size_t k = n_postponed_ - n; k < n_postponed_; ++k) {
+      const Postponed& item = postponed_[k % postponed_.size()];
+      visited_.insert(item.ids, item.parent, item.hash);
+    }
+    n_postponed_ = 0;
   }
 
   std::int32_t unnoticed_thread() const {
-    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t)
+    for (std::int32_t t = 0; at(t) < readiness_.size(); ++t)
       if (readiness_[at(t)] == Readiness::local || readiness_[at(t)] == Readiness::choice) return t;
     return none;
   }
 
-  std::int32_t section_holder() const {
-    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t)
-      if (current_.threads[at(t)].in_section) return t;
+  std::int32_t section_holder() {
+    for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t)
+      if (facts(from_[1 + at(t)]).in_section) return t;
     return none;
   }
 
   // Whether the state is new. It is overwritten.
   bool add(State& state, std::uint32_t parent) {
     number_components(state);
-    const Visited::Found found = visited_.insert(ids_, parent);
+    const Visited::Found found = add_numbers(parent);
     for (const Violation& violation : machine_.violations()) note_violation(violation, found.number, parent);
     machine_.violations().clear();
-    if (found.is_new) {
-      if (options_.depth_first) stack_.push_back(found.number);
-      if (is_second_phase_) check_robustness(state, found.number);
-    }
+    if (found.is_new && is_second_phase_) check_robustness(state, found.number);
     return found.is_new;
+  }
+
+  // The state `ids_`.
+  Visited::Found add_numbers(std::uint32_t parent) {
+    const Visited::Found found = visited_.insert(ids_, parent);
+    if (found.is_new && options_.depth_first) stack_.push_back(found.number);
+    return found;
   }
 
   // It is met on the way from `parent` to the state, or in the state if that is where it was first reached from.
@@ -204,69 +346,23 @@ class Searcher {
     known_violations_.try_emplace(violation, Edge{parent, number});
   }
 
-  // ---- States and numbers ---------------------------------------------------------------------------------------------
-
-  // `ids_` becomes the numbers of the canonical form of the state.
-  void number_components(State& state) {
-    if (machine_.renames()) renumbering_.apply(state, machine_.contents());
-    if (state.memory.number == unnumbered) machine_.contents().settle(state.memory);
-    ids_.resize(1 + state.threads.size());
-    ids_[0] = number_of(state.memory, memories_);
-    for (std::size_t t = 0; t < state.threads.size(); ++t) ids_[1 + t] = number_of(state.threads[t], threads_);
-    if (options_.symmetry && !spawns_) sort_equal_threads();
-  }
-
-  template <class Component>
-  std::uint32_t number_of(Component& component, Sequences& known) {
-    if (component.number == unnumbered) {
-      encode(component, words_);
-      component.number = known.intern(words_.words());
-    }
-    return component.number;
-  }
-
-  void sort_equal_threads() {
-    for (std::size_t first = 0; first < program_.alike.size(); ++first) {
-      if (program_.alike[first] != static_cast<std::int32_t>(first)) continue;
-      group_.clear();
-      for (std::size_t t = first; t < program_.alike.size(); ++t)
-        if (program_.alike[t] == static_cast<std::int32_t>(first)) group_.push_back(ids_[1 + t]);
-      if (group_.size() == 1) continue;
-      std::ranges::sort(group_);
-      for (std::size_t t = first, k = 0; t < program_.alike.size(); ++t)
-        if (program_.alike[t] == static_cast<std::int32_t>(first)) ids_[1 + t] = group_[k++];
-    }
-  }
-
-  void decode_state(std::span<const std::uint32_t> ids) {
-    if (current_.memory.number != ids[0]) {
-      decode(memories_[ids[0]], machine_.map().n_chunks(), current_.memory);
-      current_.memory.number = ids[0];
-    }
-    current_.threads.resize(ids.size() - 1);
-    for (std::size_t t = 0; t + 1 < ids.size(); ++t) {
-      ThreadState& thread = current_.threads[t];
-      if (thread.number == ids[1 + t]) continue;
-      decode(threads_[ids[1 + t]], thread);
-      thread.number = ids[1 + t];
-    }
-  }
-
   // ---- Ends of runs ---------------------------------------------------------------------------------------------------
 
-  bool is_final() const {
-    return std::ranges::all_of(current_.threads, [](const ThreadState& thread) {
-      return thread.status <= ThreadStatus::ended_program && thread.status != ThreadStatus::running;
-    });
+  bool is_final() {
+    for (std::size_t t = 1; t < from_.size(); ++t) {
+      const ThreadStatus status = facts(from_[t]).status;
+      if (status > ThreadStatus::ended_program || status == ThreadStatus::running) return false;
+    }
+    return true;
   }
 
   void record_final(std::uint32_t number) {
     ++outcome_.statistics.final_states;
     if (!observes_memory() && !options_.leaks) {
-      known_outcomes_.try_emplace(observe(current_), number);
+      known_outcomes_.try_emplace(observe(current()), number);
       return;
     }
-    solo_.drained(current_, [&](State& end) {
+    solo_.drained(current(), [&](State& end) {
       known_outcomes_.try_emplace(observe(end), number);
       if (options_.leaks) note_leaks(end, number);
     });
@@ -289,37 +385,54 @@ class Searcher {
     return values;
   }
 
-  // Every thread has ended, waits for another to end, or is in a loop that waits.
   bool may_be_deadlock() {
-    return std::ranges::all_of(current_.threads, [&](const ThreadState& thread) {
-      if (thread.status != ThreadStatus::running) return thread.status <= ThreadStatus::ended_program;
-      const Frame& frame = thread.frames.back();
-      if (in_await_[at(frame.block)][at(frame.pc)]) return true;
-      const Instruction* i = machine_.current(thread);
-      return i != nullptr && i->operation == Operation::join;
-    });
+    for (std::size_t t = 1; t < from_.size(); ++t)
+      if (!facts(from_[t]).is_waiting) return false;
+    return true;
   }
 
   // Threads that wait when the program ends do not wait for ever.
-  static bool is_end(const ThreadState& thread) { return thread.status == ThreadStatus::ended_program; }
+  bool has_program_ended() {
+    for (std::size_t t = 1; t < from_.size(); ++t)
+      if (facts(from_[t]).status == ThreadStatus::ended_program) return true;
+    return false;
+  }
 
-  bool ends_waiting() const {
-    return std::ranges::any_of(current_.threads, is_end) && std::ranges::none_of(current_.threads, [&](const ThreadState& thread) {
-      return thread.status == ThreadStatus::running && !thread.has_waited && machine_.current(thread)->operation != Operation::join;
-    });
+  bool ends_waiting() {
+    for (std::size_t t = 1; t < from_.size(); ++t) {
+      const ThreadFacts& thread = facts(from_[t]);
+      if (thread.status == ThreadStatus::running && !thread.has_waited && !thread.is_joining) return false;
+    }
+    return has_program_ended();
   }
 
   // Stores that are on their way arrive; do all threads wait then for what never comes?
   void look_for_deadlock(std::uint32_t number) {
+    if (goes_on()) return;
     bool found = false;
-    deadlock_steps_.drained(current_, [&](State& end) { found = found || is_deadlock(end); });
+    deadlock_steps_.drained(current(), [&](State& end) { found = found || is_deadlock(end); });
     if (!found) return;
-    if (std::ranges::any_of(current_.threads, is_end)) {
+    if (has_program_ended()) {
       record_final(number);
       return;
     }
     ++outcome_.statistics.deadlocks;
     note_violation({ViolationKind::deadlock, {}, 0}, number, visited_.parent(number));
+  }
+
+  // Where no store is on its way, does a thread that waits get out of its loop by its next step? Then it is only there that all
+  // may wait.
+  bool goes_on() {
+    for (std::size_t t = 1; t < from_.size(); ++t)
+      if (facts(from_[t]).has_stores) return false;
+    for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t) {
+      const std::optional<CachedStep> known = readiness_[at(t)] != Readiness::nothing && make_key(t)
+                                                  ? cache_.find(key_, hashes_[at(t)])
+                                                  : std::nullopt;
+      if (!known || !known->has_successors || known->n_successors != 1) continue;
+      if (known->successors[0] != from_[0] || !facts(known->successors[1]).is_waiting) return true;
+    }
+    return false;
   }
 
   bool is_deadlock(State& state) {
@@ -507,28 +620,29 @@ class Searcher {
 
   static constexpr int most_rounds = 1000;
 
-  const Program& program_;
-  Options options_;
+  static constexpr std::size_t most_key_threads = 10;
+  static constexpr std::uint32_t far_ahead = 4;
+
   const Progress& progress_;
-  Machine machine_;
   Steps steps_;
   Steps solo_;  // inside of what `steps_` or `deadlock_steps_` give
   Steps deadlock_steps_{machine_, program_};
   std::chrono::steady_clock::time_point started_;
-  Sequences threads_;
-  Sequences memories_;
-  Renumbering renumbering_;
-  Words words_;
-  std::vector<std::vector<bool>> in_await_;  // by block and position
-  bool spawns_ = false;
   Visited visited_;
   Visited sequential_;  // what SC reaches, if robustness is asked for
   bool is_second_phase_ = false;
   std::vector<std::uint32_t> stack_;
-  std::vector<std::uint32_t> ids_;
-  std::vector<std::uint32_t> group_;
-  State current_;  // what steps start from; its components are numbered
-  std::vector<Readiness> readiness_;  // of the threads of `current_`
+  std::vector<std::uint32_t> from_;  // the state that is expanded
+  State current_;                    // the same, if `is_decoded_`
+  bool is_decoded_ = false;
+  std::vector<Readiness> readiness_;  // of its threads
+  StepCache cache_;
+  std::vector<std::uint32_t> key_;
+  std::vector<std::uint32_t> kept_;  // successors for the cache
+  std::vector<Postponed> postponed_ = std::vector<Postponed>(32);
+  std::size_t n_postponed_ = 0;
+  std::vector<std::uint64_t> hashes_;  // of the keys of its threads; 0: not computed
+  std::array<std::vector<std::uint64_t>, 8> ahead_;  // the same of states that come soon, by number
   std::uint64_t n_expanded_ = 0;
   std::uint64_t n_successors_ = 0;
   bool has_violation_ = false;

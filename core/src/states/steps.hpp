@@ -11,6 +11,9 @@ class Steps {
 
   std::uint64_t overflows = 0;
 
+  // What left the buffers in front of the step that was emitted last; null: nothing.
+  const std::vector<EntryPlace>* committed() const { return committed_; }
+
   // Calls `emit` with every state that one step of the thread leads to. What `emit` is given is overwritten afterwards.
   template <class Emit>
   void each(State& from, std::int32_t t, Emit&& emit) {
@@ -19,6 +22,7 @@ class Steps {
 
   template <class Emit>
   void each(State& from, std::int32_t t, Readiness readiness, Emit&& emit) {
+    committed_ = nullptr;
     const auto finish = [&](State& next) {
       machine_.run(next, t);
       emit(next);
@@ -182,14 +186,17 @@ class Steps {
     const std::size_t n = commits_.n_results();
     for (std::size_t k = 0; k < n; ++k) {
       machine_.commit(copy(from), commits_.result(k));
+      committed_ = &commits_.result(k);
       execute(next_);
     }
+    committed_ = nullptr;
   }
 
   Machine& machine_;
   const Program& program_;
   Commits commits_;
   std::vector<EntryPlace> must_;
+  const std::vector<EntryPlace>* committed_ = nullptr;
   State next_;
 };
 
