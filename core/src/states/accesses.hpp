@@ -4,7 +4,7 @@
 #include <map>
 
 #include "dekker/states/search.hpp"
-#include "states/commits.hpp"
+#include "states/futures.hpp"
 #include "states/heap.hpp"
 
 namespace dekker::states {
@@ -35,6 +35,7 @@ class Accesses {
   std::vector<Violation>& violations() { return violations_; }
   std::uint64_t largest_buffer = 0;
   Schedule* log = nullptr;
+  std::vector<Touch>* touched = nullptr;  // what steps access that others may access, too
 
   bool renames() const { return assumptions_.renames && allocates_; }
   bool has_buffers() const { return options_.model != Model::sc; }
@@ -59,6 +60,7 @@ class Accesses {
     const Address address = evaluate(thread, i.address);
     const Value value = evaluate(thread, i.value);
     thread.link_size = 0;
+    touch(state, address, i.size, true);
     if (succeeds) {
       write(state, t, address, i.size, value);
       note({ActionKind::write, place(thread, t), address, i.size, value & low_bits(8u * i.size)});
@@ -170,6 +172,17 @@ class Accesses {
     return top[-1];
   }
 
+  Touch touch_of(State& state, Address address, Address size, bool writes) const {
+    Touch found{address, size, writes};
+    if (!renames() || !is_heap_address(address)) return found;
+    const HeapObject* object = find_object(state.memory, address);
+    found.heap_cell = object != nullptr && !object->is_stack ? heap_cells::heap : heap_cells::any;
+    for (std::uint32_t t = 0; t < state.threads.size() && found.heap_cell == heap_cells::any; ++t)
+      for (const Owned& owned : state.threads[t].owned)
+        if (object != nullptr && owned.address == object->start) found.heap_cell = heap_cells::first_thread + t;
+    return found;
+  }
+
   // What the thread may access from now on, as far as anybody asks.
   Footprint future(const ThreadState& thread) const {
     Footprint found{0, 0};
@@ -216,6 +229,10 @@ class Accesses {
     if (log != nullptr) log->push_back(action);
   }
 
+  void touch(State& state, Address address, Address size, bool writes) {
+    if (touched != nullptr) touched->push_back(touch_of(state, address, size, writes));
+  }
+
   // What the thread holds is never asked for again.
   static void stop(ThreadState& thread, ThreadStatus status) {
     thread.status = status;
@@ -240,6 +257,7 @@ class Accesses {
 
   bool is_accessible(State& state, std::int32_t t, Address address, const Instruction& i) {
     const Location place = map_.locate(state.memory, address, i.size);
+    if (!place.is_private) touch(state, address, i.size, i.operation != Operation::load);
     if (place.content != nullptr) {
       if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
       return true;

@@ -151,6 +151,14 @@ class Machine : public Accesses {
     if (thread.status == ThreadStatus::running) ++thread.frames.back().pc;
   }
 
+  // The thread whose end this one waits for, or `none`.
+  std::int32_t awaited_thread(const State& state, const ThreadState& thread) {
+    const Instruction* i = thread.status == ThreadStatus::running ? current(thread) : nullptr;
+    if (i == nullptr || i->operation != Operation::join) return none;
+    const Value handle = evaluate(thread, i->value);
+    return is_thread(state, handle) ? static_cast<std::int32_t>(handle - 1) : none;
+  }
+
   // The object that ends first when the thread leaves its call, or null.
   const Owned* leaving_object(const ThreadState& thread) const {
     const Instruction* i = current(thread);
@@ -330,6 +338,8 @@ class Machine : public Accesses {
 
   // Whether no store of another thread to the object is on its way. Otherwise that store is what is wrong.
   bool end_object(State& state, std::int32_t t, HeapObject& object) {
+    const bool is_known = object.is_shared && !object.is_local;
+    if (is_known && touched != nullptr) touched->push_back(ending(state, t, object));
     state.memory.number = unnumbered;
     object.is_live = false;
     object.content = 0;
@@ -342,6 +352,12 @@ class Machine : public Accesses {
       }
     if (is_late) stop(state.threads[at(t)], ThreadStatus::failed);
     return !is_late;
+  }
+
+  Touch ending(State& state, std::int32_t t, const HeapObject& object) const {
+    Touch found = touch_of(state, object.start, object.size, true);
+    if (renames() && object.is_stack) found.heap_cell = heap_cells::first_thread + static_cast<std::uint32_t>(t);
+    return found;
   }
 
   void end_thread(State& state, std::int32_t t, Value result) {
@@ -443,6 +459,7 @@ class Machine : public Accesses {
   void measure(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.value);
+    touch(state, address, 1, false);
     const HeapObject* object = find_object(state.memory, address);
     if (object == nullptr || address != object->start || object->is_stack) {
       fail(state, t, ViolationKind::release, address);
@@ -456,6 +473,7 @@ class Machine : public Accesses {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.value);
     if (address != 0) {
+      touch(state, address, 1, true);
       HeapObject* object = find_object(state.memory, address);
       if (object == nullptr || address != object->start || object->is_stack) {
         fail(state, t, ViolationKind::release, address);

@@ -146,7 +146,18 @@ class Numbering {
     found.has_stores = !thread.buffer.empty();
     found.has_link = thread.link_size != 0;
     found.face = face_of(thread);
+    found.control = control_of(thread);
     return found;
+  }
+
+  std::uint32_t control_of(const ThreadState& thread) {
+    words_.begin(1 + 2 * thread.frames.size());
+    words_.put(static_cast<std::uint32_t>(thread.status));
+    for (const Frame& frame : thread.frames) {
+      words_.put(static_cast<std::uint32_t>(frame.block));
+      words_.put(static_cast<std::uint32_t>(frame.pc));
+    }
+    return controls_.intern(words_.words());
   }
 
   std::uint32_t face_of(const ThreadState& thread) {
@@ -171,6 +182,7 @@ class Numbering {
 
   Words words_;
   Sequences faces_;
+  Sequences controls_;
   Renumbering renumbering_;
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<bool>> in_await_;  // by block and position

@@ -21,6 +21,8 @@ class Searcher : Numbering {
         started_(std::chrono::steady_clock::now()) {
     if (options_.robust) options_.reduce = options_.dynamic_local = false;
     options_.tells_waiting = !options_.robust && (options_.leaks || !program.observed.empty()) && has(Operation::exit);
+    uses_futures_ = options_.reduce && !options_.compact && !options_.tells_waiting && !has(Operation::atomic_begin) &&
+                    (spawns_ || !machine_.renames());  // else locals of equal threads change places
   }
 
   Outcome run() {
@@ -32,11 +34,21 @@ class Searcher : Numbering {
  private:
   static constexpr std::uint32_t no_state = Visited::nowhere;
 
+  // A state from which only some threads went on, as bits; and when futures last allowed that.
+  struct Reduced {
+    std::uint32_t number;
+    std::uint64_t threads;
+    std::uint64_t version;
+  };
+
   struct Postponed {
     std::vector<std::uint32_t> ids;
     std::uint32_t parent = 0;
     std::uint64_t hash = 0;
   };
+
+  // Where steps lead: to the same state, only to states that have not been expanded before, or back.
+  enum class Progressed : std::uint8_t { nowhere, ahead, back };
 
   // A step from one state to another.
   struct Edge {
@@ -52,11 +64,6 @@ class Searcher : Numbering {
     if (outcome_.stop != Stop::not_stopped || (has_violation_ && options_.stop_at_violation)) return false;
     options_.model = model;
     sequential_ = std::move(visited_);
-    visited_ = {};
-    known_violations_.clear();
-    known_outcomes_.clear();
-    outcome_.statistics = {};
-    has_violation_ = false;
     is_second_phase_ = true;
     return true;
   }
@@ -64,32 +71,61 @@ class Searcher : Numbering {
   // ---- The search -----------------------------------------------------------------------------------------------------
 
   void explore() {
-    machine_.contents().forget_drafts();
-    State start = machine_.initial();
-    add(start, no_state);
-    std::uint32_t next = 0, level_end = 0;
-    while (true) {
-      std::uint32_t number;
-      if (options_.depth_first) {
-        if (stack_.empty()) break;
-        number = stack_.back();
-        stack_.pop_back();
-      } else {
-        if (next == level_end) {  // states of a larger distance begin
-          add_postponed();
-          if (next == visited_.size()) break;
-          level_end = static_cast<std::uint32_t>(visited_.size());
-        }
-        number = next++;
-      }
-      if (should_stop(number)) break;
-      if (!options_.depth_first) look_ahead(number);
-      expand(number);
+    begin();
+    expand_all();
+    for (int n_restarts = 0; !is_stopped() && has_wrong_choices(); ++n_restarts) {
+      if (n_restarts < most_restarts && visited_.size() < largest_restart)
+        begin();  // with the futures that are known now choices are better
+      else
+        correct_choices();
+      if (!is_stopped()) expand_all();
     }
     stack_.clear();
     add_postponed();
     update_statistics();
   }
+
+  void begin() {
+    visited_ = {};
+    stack_.clear();
+    is_expanded_.clear();
+    reduced_.clear();
+    known_violations_.clear();
+    known_outcomes_.clear();
+    outcome_.statistics = {};
+    has_violation_ = false;
+    next_ = level_end_ = 0;
+    n_postponed_ = n_tried_ = 0;
+    machine_.contents().forget_drafts();
+    State start = machine_.initial();
+    add(start, no_state);
+  }
+
+  void expand_all() {
+    while (const std::optional<std::uint32_t> number = take_next()) {
+      if (should_stop(*number)) return;
+      if (!options_.depth_first) look_ahead(*number);
+      expand(*number);
+    }
+  }
+
+  std::optional<std::uint32_t> take_next() {
+    if (options_.depth_first) {
+      if (stack_.empty()) return {};
+      const std::uint32_t number = stack_.back();
+      stack_.pop_back();
+      is_expanded_[number] = true;
+      return number;
+    }
+    if (next_ == level_end_) {  // states of a larger distance begin
+      add_postponed();
+      if (next_ == visited_.size()) return {};
+      level_end_ = static_cast<std::uint32_t>(visited_.size());
+    }
+    return next_++;
+  }
+
+  bool is_stopped() const { return outcome_.stop != Stop::not_stopped || (has_violation_ && options_.stop_at_violation); }
 
   // `next` is to be expanded now.
   bool should_stop(std::uint32_t next) {
@@ -123,30 +159,52 @@ class Searcher : Numbering {
   }
 
   void expand(std::uint32_t number) {
-    const std::span<const std::uint32_t> ids = visited_[number];
-    from_.assign(ids.begin(), ids.end());
-    is_decoded_ = false;
+    set_from(number);
+    if (options_.depth_first) hashes_.assign(from_.size() - 1, 0);
     if (is_final()) {
       record_final(number);
       return;
     }
-    const auto n_threads = static_cast<std::int32_t>(from_.size() - 1);
-    readiness_.resize(at(n_threads));
-    if (options_.depth_first) hashes_.assign(at(n_threads), 0);
-    for (std::int32_t t = 0; t < n_threads; ++t) readiness_[at(t)] = readiness(t);
+    find_readiness();
     const std::uint64_t before = n_successors_;
     const std::int32_t holder = section_holder();
     if (holder != none) {
       step(number, holder, false);
-    } else {
-      std::int32_t done = none;
-      if (options_.reduce) {
-        done = unnoticed_thread();
-        if (done != none && step(number, done, true)) return;
-      }
-      for (std::int32_t t = 0; t < n_threads; ++t)
-        if (t != done) step(number, t, false);
+      finish_expansion(number, before);
+      return;
     }
+    std::uint64_t done = 0;
+    if (options_.reduce) {
+      const std::int32_t unnoticed = unnoticed_thread();
+      done = unnoticed != none ? bit(unnoticed) : persistent_threads();
+      if (done != 0 && step_some(number, done, true) == Progressed::ahead) {
+        if (unnoticed == none) reduced_.push_back({number, done, futures_.version()});
+        return;
+      }
+    }
+    step_some(number, ~done, false);
+    finish_expansion(number, before);
+  }
+
+  void set_from(std::uint32_t number) {
+    const std::span<const std::uint32_t> ids = visited_[number];
+    from_.assign(ids.begin(), ids.end());
+    is_decoded_ = false;
+  }
+
+  void find_readiness() {
+    readiness_.resize(from_.size() - 1);
+    for (std::int32_t t = 0; at(t) < readiness_.size(); ++t) readiness_[at(t)] = readiness(t);
+  }
+
+  Progressed step_some(std::uint32_t number, std::uint64_t threads, bool asks) {
+    Progressed result = Progressed::nowhere;
+    for (std::int32_t t = 0; at(t) < readiness_.size(); ++t)
+      if ((threads & bit(t)) != 0 && readiness_[at(t)] != Readiness::nothing) result = std::max(result, step(number, t, asks));
+    return result;
+  }
+
+  void finish_expansion(std::uint32_t number, std::uint64_t before) {
     if (n_successors_ == before) ++outcome_.statistics.blocked;
     if (!may_be_deadlock()) return;
     if (options_.tells_waiting && ends_waiting())
@@ -214,29 +272,32 @@ class Searcher : Numbering {
     return found.readiness;
   }
 
-  // Whether there were successors, and all of them are new: then a step that commutes with all that others do may go first.
-  // On every cycle some state must let all threads go on.
-  bool step(std::uint32_t number, std::int32_t t, bool asks_for_new) {
-    if (readiness_[at(t)] == Readiness::nothing) return false;
+  // With `asks`, says where steps of some threads lead: if only to states that have not been expanded before, and to some, these threads
+  // may go first if what they do commutes with all that others do. For on every cycle some state must let all threads
+  // go on, and the one that is expanded last does. A step that changes nothing is none: its thread waits.
+  Progressed step(std::uint32_t number, std::int32_t t, bool asks) {
     const bool has_key = make_key(t);
     const std::optional<CachedStep> known = has_key ? cache_.find(key_, hashes_[at(t)]) : std::nullopt;
-    if (known && known->has_successors) return repeat(*known, number, t, asks_for_new);
+    if (known && known->has_successors) return repeat(*known, number, t, asks);
     CachedStep found{readiness_[at(t)], true, !has_key || (known && known->is_opaque)};
-    bool all_new = true;
+    Progressed result = Progressed::nowhere;
     kept_.clear();
+    if (uses_futures_) machine_.touched = &touches_;
     steps_.each(current(), t, found.readiness, [&](State& next) {
       ++n_successors_;
       ++found.n_successors;
       found.is_opaque = found.is_opaque || !machine_.violations().empty() || !is_own_change(next, t);
-      if (!add(next, number)) all_new = false;
+      result = std::max(result, add(next, number));
+      if (uses_futures_) add_to_futures(next, t);
       if (!found.is_opaque) keep(next, t);
     });
+    machine_.touched = nullptr;
     if (found.is_opaque) {
       found.has_successors = false;
       kept_.clear();
     }
     if (has_key && !(known && known->is_opaque)) cache_.put(key_, hashes_[at(t)], found, kept_);
-    return all_new && found.n_successors != 0;
+    return result;
   }
 
   // Whether the step only changes the thread, memory without allocated objects, and buffers of others.
@@ -268,8 +329,8 @@ class Searcher : Numbering {
     }
   }
 
-  bool repeat(const CachedStep& step, std::uint32_t number, std::int32_t t, bool asks_for_new) {
-    bool all_new = true;
+  Progressed repeat(const CachedStep& step, std::uint32_t number, std::int32_t t, bool asks) {
+    Progressed result = Progressed::nowhere;
     const std::uint32_t* next = step.successors;
     for (std::uint32_t k = 0; k < step.n_successors; ++k) {
       ids_ = from_;
@@ -279,12 +340,151 @@ class Searcher : Numbering {
         ids_[1 + next[0]] = shrunk(ids_[1 + next[0]], next[1]);
       sort_equal_threads(ids_);
       ++n_successors_;
-      if (!asks_for_new && !options_.depth_first)
+      if (!asks && !options_.depth_first)
         postpone(number);
-      else if (!add_numbers(number).is_new)
-        all_new = false;
+      else
+        result = std::max(result, progress_to(add_numbers(number)));
     }
-    return all_new && step.n_successors != 0;
+    return result;
+  }
+
+  // ---- Threads that are enough to go on with: futures.hpp -----------------------------------------------------------------
+
+  static std::uint64_t bit(std::int32_t t) { return std::uint64_t{1} << t; }
+
+  std::uint32_t point(std::int32_t t, std::uint32_t number) {
+    const bool is_sorted = at(t) < program_.alike.size() && options_.symmetry && !spawns_;
+    return futures_.point(is_sorted ? program_.alike[at(t)] : t, facts(number).control);
+  }
+
+  void add_to_futures(const State& next, std::int32_t t) {
+    const std::uint32_t from = point(t, from_[1 + at(t)]);
+    futures_.add_step(from, point(t, next.threads[at(t)].number), touches_);
+    for (std::int32_t u = 0; at(u) < next.threads.size(); ++u) {
+      const bool is_born = u != t && (at(u) + 1 >= from_.size() || from_[1 + at(u)] == 0) && next.threads[at(u)].number != 0;
+      if (is_born) futures_.add_step(from, point(u, next.threads[at(u)].number), {});
+    }
+  }
+
+  // As bits; 0 if there is no choice. Where it hardly ever helps it is hardly ever tried.
+  std::uint64_t persistent_threads() {
+    if (!uses_futures_ || (n_tried_ > 1000 && 16 * reduced_.size() < n_tried_ && n_expanded_ % 32 != 0)) return 0;
+    const std::uint64_t enabled = enabled_threads();
+    if (std::popcount(enabled) < 2) return 0;
+    ++n_tried_;
+    find_conflicts(enabled);
+    std::uint64_t best = enabled;
+    for (std::int32_t t = 0; at(t) < readiness_.size(); ++t) {
+      if ((enabled & bit(t)) == 0) continue;
+      const std::uint64_t found = closed(bit(t));
+      if (std::popcount(found & enabled) < std::popcount(best & enabled)) best = found;
+    }
+    return (best & enabled) == enabled ? 0 : best;
+  }
+
+  std::uint64_t closed(std::uint64_t threads) const {
+    for (std::uint64_t done = 0; done != threads;) {
+      const std::int32_t t = std::countr_zero(threads & ~done);
+      done |= bit(t);
+      threads |= conflicts_[at(t)];
+    }
+    return threads;
+  }
+
+  // For each of these threads those that its next step conflicts with; for one that waits for another, that one.
+  void find_conflicts(std::uint64_t enabled) {
+    State& state = current();
+    const std::size_t n = state.threads.size();
+    conflicts_.assign(n, 0);
+    buffers_.resize(n);
+    for (std::size_t u = 0; u < n; ++u) {
+      buffers_[u].clear();
+      own_touches_.clear();
+      steps_.add_buffer(state, state.threads[u], own_touches_);
+      for (const Touch& touch : own_touches_) futures_.add_to(buffers_[u], touch);
+    }
+    for (std::int32_t t = 0; at(t) < n; ++t) {
+      const std::int32_t awaited = machine_.awaited_thread(state, state.threads[at(t)]);
+      if ((enabled & bit(t)) != 0)
+        conflicts_[at(t)] = conflicts_of(state, t);
+      else if (awaited != none)
+        conflicts_[at(t)] = bit(awaited);
+    }
+  }
+
+  std::uint64_t conflicts_of(State& state, std::int32_t t) {
+    const std::size_t n = state.threads.size();
+    std::vector<Touch>& own = own_touches_;
+    own.clear();
+    steps_.touches(state, t, readiness_[at(t)], own);
+    step_cells_.clear();
+    for (const Touch& touch : own) futures_.add_to(step_cells_, touch);
+    if (own.empty()) return 0;
+    std::uint64_t found = 0;
+    // Stores that may leave other buffers with this step, and all that these may take with them.
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (std::int32_t u = 0; at(u) < n; ++u)
+        if (u != t && (found & bit(u)) == 0 && buffers_[at(u)].conflicts(step_cells_)) {
+          found |= bit(u);
+          step_cells_.add(buffers_[at(u)]);
+          grows = true;
+        }
+    }
+    for (std::int32_t u = 0; at(u) < n; ++u)
+      if (u != t && state.threads[at(u)].status == ThreadStatus::running &&
+          futures_.future(point(u, from_[1 + at(u)])).conflicts(step_cells_))
+        found |= bit(u);
+    return found;
+  }
+
+  // Has a future grown since threads were chosen, so that these are not enough?
+  bool has_wrong_choices() {
+    bool any = false;
+    for (Reduced& choice : reduced_) {
+      if (choice.version == futures_.version()) continue;
+      any = missing_threads(choice) != 0;
+      if (any) break;
+      choice.version = futures_.version();
+    }
+    return any;
+  }
+
+  // Where threads that were chosen are not enough, more go on.
+  void correct_choices() {
+    for (std::size_t k = 0; k < reduced_.size();) {
+      if (is_stopped() || should_stop(next_)) return;
+      Reduced& choice = reduced_[k];
+      const std::uint64_t missing = choice.version == futures_.version() ? 0 : missing_threads(choice);
+      choice.version = futures_.version();
+      choice.threads |= missing;
+      const std::uint64_t before = n_successors_;
+      if (missing == 0 || step_some(choice.number, missing, true) != Progressed::back) {
+        ++k;
+        continue;
+      }
+      step_some(choice.number, ~choice.threads, false);
+      finish_expansion(choice.number, before);
+      choice = reduced_.back();
+      reduced_.pop_back();
+    }
+  }
+
+  // Those that can go on and should have been chosen. `from_` is the state then.
+  std::uint64_t missing_threads(const Reduced& choice) {
+    set_from(choice.number);
+    hashes_.assign(from_.size() - 1, 0);
+    find_readiness();
+    const std::uint64_t enabled = enabled_threads();
+    find_conflicts(enabled);
+    return closed(choice.threads) & enabled & ~choice.threads;
+  }
+
+  std::uint64_t enabled_threads() const {
+    std::uint64_t enabled = 0;
+    for (std::int32_t t = 0; at(t) < readiness_.size(); ++t)
+      if (readiness_[at(t)] != Readiness::nothing) enabled |= bit(t);
+    return enabled;
   }
 
   // ---- States that are added a little later ---------------------------------------------------------------------------
@@ -323,20 +523,30 @@ class Searcher : Numbering {
     return none;
   }
 
-  // Whether the state is new. It is overwritten.
-  bool add(State& state, std::uint32_t parent) {
+  // The state is overwritten.
+  Progressed add(State& state, std::uint32_t parent) {
     number_components(state);
     const Visited::Found found = add_numbers(parent);
     for (const Violation& violation : machine_.violations()) note_violation(violation, found.number, parent);
     machine_.violations().clear();
     if (found.is_new && is_second_phase_) check_robustness(state, found.number);
-    return found.is_new;
+    return progress_to(found);
+  }
+
+  Progressed progress_to(const Visited::Found& state) const {
+    if (state.is_new) return Progressed::ahead;
+    if (std::ranges::equal(ids_, from_)) return Progressed::nowhere;
+    const bool was_expanded = options_.depth_first ? bool{is_expanded_[state.number]} : state.number < next_;
+    return was_expanded ? Progressed::back : Progressed::ahead;
   }
 
   // The state `ids_`.
   Visited::Found add_numbers(std::uint32_t parent) {
     const Visited::Found found = visited_.insert(ids_, parent);
-    if (found.is_new && options_.depth_first) stack_.push_back(found.number);
+    if (found.is_new && options_.depth_first) {
+      stack_.push_back(found.number);
+      is_expanded_.push_back(false);
+    }
     return found;
   }
 
@@ -622,6 +832,8 @@ class Searcher : Numbering {
 
   static constexpr std::size_t most_key_threads = 10;
   static constexpr std::uint32_t far_ahead = 4;
+  static constexpr int most_restarts = 12;
+  static constexpr std::size_t largest_restart = 1'000'000;
 
   const Progress& progress_;
   Steps steps_;
@@ -631,7 +843,8 @@ class Searcher : Numbering {
   Visited visited_;
   Visited sequential_;  // what SC reaches, if robustness is asked for
   bool is_second_phase_ = false;
-  std::vector<std::uint32_t> stack_;
+  std::vector<std::uint32_t> stack_;  // of a depth-first search
+  std::vector<bool> is_expanded_;     // the same
   std::vector<std::uint32_t> from_;  // the state that is expanded
   State current_;                    // the same, if `is_decoded_`
   bool is_decoded_ = false;
@@ -639,6 +852,15 @@ class Searcher : Numbering {
   StepCache cache_;
   std::vector<std::uint32_t> key_;
   std::vector<std::uint32_t> kept_;  // successors for the cache
+  bool uses_futures_ = false;
+  Futures futures_;
+  std::vector<Touch> touches_, own_touches_;
+  std::vector<std::uint64_t> conflicts_;
+  std::vector<CellSets> buffers_;
+  CellSets step_cells_;
+  std::vector<Reduced> reduced_;
+  std::uint64_t n_tried_ = 0;
+  std::uint32_t next_ = 0, level_end_ = 0;  // of a breadth-first search
   std::vector<Postponed> postponed_ = std::vector<Postponed>(32);
   std::size_t n_postponed_ = 0;
   std::vector<std::uint64_t> hashes_;  // of the keys of its threads; 0: not computed

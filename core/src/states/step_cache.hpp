@@ -20,7 +20,8 @@ struct ThreadFacts {
   bool is_joining = false;
   bool has_stores = false;  // in its buffer
   bool has_link = false;
-  std::uint32_t face = 0;  // what steps of others depend on
+  std::uint32_t face = 0;     // what steps of others depend on
+  std::uint32_t control = 0;  // where it is in its code
 };
 
 // What is known of a step. A successor is its memory, its thread, the number of other threads that change, and for each of
