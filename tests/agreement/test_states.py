@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.reference import flusher_threads
-from tests.strategies.random_states import random_program
+from tests.strategies.random_states import random_program, wide_program
 from tests.strategies.short_programs import short_program
 
 from dekker.engines.axiomatic import engine as axiomatic
@@ -93,6 +93,34 @@ def test_random_programs() -> None:
 def test_campaign(part: int) -> None:
     size = CAMPAIGN // 20
     assert sum(compare(seed) for seed in range(part * size, (part + 1) * size)) > 20 * size
+
+
+def compare_wide(seed: int) -> None:
+    """Threads that hardly meet: what is left out there must not matter."""
+    program = wide_program(random.Random(seed))
+    for model in MODELS:
+        for bound in (0,) if model == "sc" else (1, 2, 0):
+            found = {name: search(program, model, buffer=bound, **options) for name, options in SEARCHES.items()}
+            if any(result.stopped_by for result in found.values()):
+                continue
+            plain = found["no reduction"]
+            for name, result in found.items():
+                shown = f"seed {seed}, {model}, buffers of {bound}, {name}\n{print_program(program)}"
+                assert set(result.states) == set(plain.states), shown
+                assert set(result.violations) == set(plain.violations), shown
+                assert bool(result.deadlocks) == bool(plain.deadlocks), shown
+
+
+def test_programs_whose_threads_hardly_meet() -> None:
+    for seed in range(40):
+        compare_wide(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_campaign_of_programs_whose_threads_hardly_meet(part: int) -> None:
+    for seed in range(1000 * part, 1000 * (part + 1)):
+        compare_wide(seed)
 
 
 def test_growing_buffers_cover_everything() -> None:
