@@ -1,22 +1,25 @@
 // What threads were seen to access from each point of their code on, and which of them may therefore go first.
 //
 // A set P of threads is enough to go on with from a state if no thread outside of P ever conflicts with the next step of one
-// inside (a persistent set): what the others do commutes with it, and on every cycle of such states one lets all threads go on. Here
-// the future of a thread is not known beforehand. It is what was seen so far, by thread and point of code: `future(a)`
-// contains the accesses of every step seen from a, and future(b) if a step was seen from a to b. A choice that turns out wrong, because a
-// future has grown, is made good by letting all threads go on from that state after all; the search ends when all choices hold.
+// inside (a persistent set): what the others do commutes with it. On every cycle of states some state must let all threads
+// go on. Here the future of a thread is not known beforehand. It is what was seen so far, by thread and point of code:
+// future(a) contains the accesses of every step seen from a, and future(b) if a step was seen from a to b. A choice that
+// turns out wrong because a future has grown is corrected; the search ends when all choices hold.
 //
-// Why nothing is missed: suppose some run t1 ... tn from a state s that was visited ends in an access of a thread u that is
-// not in future(u at s), and let n be the least for which there is such a state. All earlier steps are in the futures of their threads. If
-// no thread of P moves in the run, some step p of P does, commutes with all but the last step, and leads to a state where the same run can be
-// made; that cannot go on for ever, since no cycle lets only some threads go on. So some ti is the next step of a thread of P. What comes before it
-// does not conflict with it, so it can be made first, and was, since all next steps of P are made. From there the rest of the run
-// is shorter, and its last access is not in future(u) there, which is part of future(u at s): a contradiction; unless ti is the last step, but then
-// its accesses were seen. So futures hold for all runs, not only for those that were followed, and P is persistent.
+// Why nothing is missed. Suppose that some run t1 ... tn from a state s that was visited ends in an access of a thread u
+// which is not in future(u at s), and let n be the least for which there is such a state. All earlier steps are then in
+// the futures of their threads. If no thread of P moves in the run, there is a step of P to another state; it commutes with
+// all but the last step of the run, so that the same run can be made from there. That cannot go on for ever, since there is
+// no cycle of such states. So some ti is the next step of a thread of P, say the first. What comes before it does not
+// conflict with it, so it can be made at once, and was, since all next steps of P are made. If it is the last of the run, its
+// accesses were seen. Otherwise the rest of the run from there is shorter, and its last access is not in future(u) there,
+// which is part of future(u at s): a contradiction. So futures hold for all runs, not only for those that were followed, and
+// all P are persistent.
 //
-// Stores that wait in a buffer are accesses that their thread has yet to make. A step touches what it reads or writes itself, the
-// stores that have to leave its own buffer, and all that may leave other buffers with them (commits.hpp); it conflicts with
-// whoever owns such a store. A store that goes into a buffer touches nothing: when it is written, it is by a step.
+// Stores that wait in a buffer are accesses that their thread has yet to make. A step touches what it reads or writes
+// itself, the stores that have to leave its own buffer, and all that may leave other buffers with them (commits.hpp); it
+// conflicts with whoever owns such a store. A store that goes into a buffer touches nothing: when it is written, it is by a
+// step. Whether a buffer has room matters to a step that finds it full, so that one touches all that is in it.
 #pragma once
 
 #include <unordered_map>
@@ -25,8 +28,8 @@
 
 namespace dekker::states {
 
-// Where addresses of allocated objects change with their numbers, these have cells by whom they belong to: those of the heap one for
-// all, locals one for each thread.
+// Where addresses of allocated objects change with their numbers, these have cells by whom they belong to: those of the
+// heap one for all, locals one for each thread.
 namespace heap_cells {
 inline constexpr std::uint32_t heap = 0;
 inline constexpr std::uint32_t first_thread = 1;
@@ -141,7 +144,8 @@ class Futures {
     const auto next = static_cast<std::uint32_t>(heap_cells::end + cells_.size());
     if (next < most_cells) return cells_.try_emplace(cell, next).first->second;
     const auto found = cells_.find(cell);
-    return found != cells_.end() ? found->second : heap_cells::end + static_cast<std::uint32_t>(cell % (most_cells - heap_cells::end));
+    if (found != cells_.end()) return found->second;
+    return heap_cells::end + static_cast<std::uint32_t>(cell % (most_cells - heap_cells::end));
   }
 
   void grow(std::uint32_t first, const CellSets& more) {

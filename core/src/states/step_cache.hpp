@@ -62,13 +62,15 @@ class StepCache {
   }
 
   // Overwrites whatever has the place.
-  void put(std::span<const std::uint32_t> key, std::uint64_t hash, const CachedStep& step, std::span<const std::uint32_t> successors) {
+  void put(std::span<const std::uint32_t> key, std::uint64_t hash, const CachedStep& step,
+           std::span<const std::uint32_t> successors) {
     if (words_.size() > most_words) slots_.clear();
     if (slots_.empty() || (++n_put_ > slots_.size() && slots_.size() < most_slots)) grow();
     slots_[hash & (slots_.size() - 1)] = (hash & upper_half) | words_.size();
     words_.push_back(static_cast<std::uint32_t>(key.size()));
     words_.insert(words_.end(), key.begin(), key.end());
-    words_.push_back(static_cast<std::uint32_t>(step.readiness) | (step.has_successors ? 1u << 8 : 0u) | (step.is_opaque ? 1u << 9 : 0u));
+    words_.push_back(static_cast<std::uint32_t>(step.readiness) | (step.has_successors ? 1u << 8 : 0u) |
+                     (step.is_opaque ? 1u << 9 : 0u));
     words_.push_back(step.n_successors);
     words_.insert(words_.end(), successors.begin(), successors.end());
   }
