@@ -86,6 +86,7 @@ struct Event {
   NodeId value_node = 0;  // writes
   NodeId expected_node = 0;
   bool is_compare = false;
+  bool is_quiet = false;  // a comparison that succeeds if the values differ
   bool is_weak = false;
   bool must_fail = false;     // the read of a compare-exchange whose failure was decided in advance
   bool must_succeed = false;  // or whose success was
@@ -414,7 +415,8 @@ class Machine {
   std::optional<bool> compare_succeeds(const Event<W>& read, Value old_value) const {
     const std::optional<Value> expected = value(read.expected_node);
     if (!expected) return std::nullopt;
-    return ((*expected ^ old_value) & low_bits(8u * read.size)) == 0;
+    const bool are_equal = ((*expected ^ old_value) & low_bits(8u * read.size)) == 0;
+    return are_equal != read.is_quiet;
   }
 
  private:
@@ -462,9 +464,9 @@ class Machine {
     const Instruction& instruction = code[static_cast<std::size_t>(state.pc)];
     switch (instruction.operation) {
       case Operation::check: return instruction.is_loose || known(state, instruction.value);
+      case Operation::await: return known(state, instruction.value) && wrote_in_round(state);
       case Operation::branch:
       case Operation::assume:
-      case Operation::await:
       case Operation::join:
       case Operation::allocate:
       case Operation::release:
@@ -517,13 +519,7 @@ class Machine {
         merge(state.control, sources_of(state, instruction.value));
         if (!truth(state, instruction.value)) state.status = ThreadStatus::blocked;
         break;
-      case Operation::await:
-        merge(state.control, sources_of(state, instruction.value));
-        if (!truth(state, instruction.value)) {
-          state.status = ThreadStatus::waiting;
-          state.pc = pc;
-        }
-        break;
+      case Operation::await: wait(state, pc, instruction); break;
       case Operation::check: check(state, pc, instruction); break;
       case Operation::refuse: fail(state, pc, ViolationKind::unsupported, 0); break;
       case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
@@ -538,6 +534,28 @@ class Machine {
       case Operation::release: release(thread, state, pc, instruction); break;
       case Operation::measure: measure(state, pc, instruction); break;
     }
+  }
+
+  // A thread that wrote something since it began to read goes back as by a jump.
+  void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    merge(state.control, sources_of(state, instruction.value));
+    if (truth(state, instruction.value)) return;
+    state.pc = pc;
+    if (wrote_in_round(state).value_or(false)) jump(state, pc, instruction.target);
+    else state.status = ThreadStatus::waiting;
+  }
+
+  // Nothing if it is not known yet whether an update writes.
+  std::optional<bool> wrote_in_round(const ThreadState<W>& state) const {
+    bool is_known = true;
+    for (std::size_t i = round_start(state); i < state.events.size(); ++i) {
+      const Event<W>& e = events_[state.events[i]];
+      if (e.kind != EventKind::write || e.state == EventState::absent) continue;
+      const std::optional<Value> writes = e.is_compare ? status_value(e) : Value{1};
+      if (writes && *writes != 0) return true;
+      is_known = is_known && writes;
+    }
+    return is_known ? std::optional(false) : std::nullopt;
   }
 
   static std::vector<bool> await_targets(const Block& block) {
@@ -1222,7 +1240,7 @@ class Machine {
     const bool compares = instruction.operation == Operation::compare_exchange;
     const RegisterContent<W> address = evaluate(state, instruction.address);
     const RegisterContent<W> operand = evaluate(state, instruction.value);
-    RegisterContent<W> expected;
+    RegisterContent<W> expected = operand;
     if (compares) expected = evaluate(state, instruction.expected);
     const EventId read = create_access(thread, state, pc, instruction, EventKind::read, instruction.read_class, address);
     const RegisterContent<W> old_value = loaded(read, false);
@@ -1232,15 +1250,16 @@ class Machine {
     first.role = Role::update_read;
     first.partner = write;
     first.failed_class = instruction.failed_class;
-    first.is_compare = compares;
+    first.is_compare = compares || instruction.is_quiet;
+    first.is_quiet = instruction.is_quiet;
     first.is_weak = instruction.is_weak;
     first.expected_node = expected.node;
     second.role = Role::update_write;
     second.partner = read;
-    second.is_compare = compares;
+    second.is_compare = compares || instruction.is_quiet;
     second.expected_node = expected.node;
     set_update_value(second, instruction, old_value, operand, expected, compares);
-    if (compares) first.data_sources = expected.sources;
+    if (compares || instruction.is_quiet) first.data_sources = expected.sources;
     if (instruction.destination != none) in_register(state, instruction.destination) = old_value;
     if (compares && instruction.success != none) set_success(state, instruction, write, old_value, expected);
   }

@@ -183,6 +183,16 @@ def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iter
     address = evaluate(instruction.address, path, context)
     operand = _truncate(evaluate(instruction.operand, path, context), instruction.size)
     old = _read_value(context, index)
+    if instruction.quiet:
+        is_there = apply("eq", 8 * instruction.size, old.term, operand.term)
+        for quiet in assume(path, is_there, True):
+            tags = frozenset(("AMO", "QUIET"))
+            after = emit(quiet, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
+            yield after if instruction.dst is None else set_register(after, instruction.dst, old)
+        changing = next(assume(path, is_there, False), None)
+        if changing is None:
+            return
+        path = changing
     tags = frozenset(("AMO", "RMW")) | (frozenset(("NORET",)) if instruction.dst is None else frozenset())
     path = emit(path, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
     new = _combine(instruction.op, 8 * instruction.size, old, operand)
@@ -270,7 +280,11 @@ def _(instruction: Await, context: Context, path: Path, span: Span | None) -> It
     yield from assume(path, condition.term, True)
     target = path.frames[-1].function.labels[instruction.target]
     for failed in assume(path, condition.term, False):
-        yield replace(failed, status="waiting", last_round=failed.rounds.get((len(failed.frames), target), 0))
+        start = failed.rounds.get((len(failed.frames), target), 0)
+        if any(event.kind == "W" for event in failed.events[start:]):
+            yield jump(context, failed, instruction.target)
+        else:
+            yield replace(failed, status="waiting", last_round=start)
 
 
 @step.register
