@@ -46,7 +46,7 @@ CASES = [
 ]
 QUIET_CASES = [(model, flavour) for model, flavour in CASES if model in QUIET_EXCHANGES and flavour != "plain"]
 QUIET_ROUNDS = 2
-QUIET_EXAMPLES = 8
+QUIET_EXAMPLES = 5
 SLOW = (HealthCheck.filter_too_much, HealthCheck.too_slow)
 # One that orders everything, one for each pair of accesses.
 MACHINE_FENCES = ("mfence", "membar.loadload", "membar.loadstore", "membar.storeload", "stbar")
@@ -82,7 +82,7 @@ def converted(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
 def with_quiet_exchanges(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
     program = data.draw(waiting_programs(flavour, locks=True))
     changed = wait_in_loops(program, quiet_exchanges=True)
-    assume(has_quiet_exchanges(changed))
+    assume(changed != program)
     validate(changed)
     return program, changed
 

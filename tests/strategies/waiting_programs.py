@@ -273,6 +273,18 @@ def _read_and_lock(b: _Builder) -> None:
     b.emit(Branch(Reg(_exchanged(b, place, b.draw(st.integers(1, 2)))), again))
 
 
+def _retry(b: _Builder) -> None:
+    """With what the last attempt has read; some give up."""
+    place, end = b.location(), b.later("E")
+    expected = b.load(place)
+    again = b.place("L")
+    if b.flag():
+        b.emit(Branch(Binary("eq", 32, Reg(expected), b.number()), end))
+    old, success = b.exchange(place, Reg(expected), weak=b.flag())
+    b.emit(Branch(Reg(success), end), Assign(expected, Reg(old)), Jump(again))
+    b.here(end)
+
+
 def _stores(b: _Builder) -> None:
     again = b.place("L")
     _store(b)
@@ -305,7 +317,7 @@ UPDATING_LOOPS = (
     _old_value_tells,
 )
 LINKED_LOOPS = (_linked, _linked_in_some_rounds)
-EXCHANGING_LOOPS = (_lock, _lock, _test_and_lock, _lock_or_read, _read_and_lock)
+EXCHANGING_LOOPS = (_lock, _lock, _test_and_lock, _lock_or_read, _read_and_lock, _retry, _retry)
 OTHER_LOOPS = (_stores, _counted, _jump_into)
 
 

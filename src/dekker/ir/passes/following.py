@@ -34,10 +34,17 @@ class Step(NamedTuple):
 
 
 def follow(
-    function: Function, start: int, known: Knowledge, inside: Callable[[int], bool], *, nothing_succeeds: bool = False
+    function: Function,
+    start: int,
+    known: Knowledge,
+    inside: Callable[[int], bool],
+    *,
+    nothing_succeeds: bool = False,
+    once: bool = False,
 ) -> list[Step] | None:
     """All steps that control may take from `start` on while it is `inside`; None if they are too many. With
-    `nothing_succeeds`, those that it may take as long as no conditional write on the way succeeds."""
+    `nothing_succeeds`, those that it may take as long as no conditional write on the way succeeds; with `once`, those
+    until it comes to `start` again."""
     pending = [(start, known)] if inside(start) else []
     steps: list[Step] = []
     seen: set[tuple[int, frozenset[tuple[str, Known]]]] = set()
@@ -51,7 +58,8 @@ def follow(
             return None
         steps += [Step(index, known, following) for following in _following(function, index, known)]
         after = _after(function.body[index], known, nothing_succeeds)
-        pending += [(step, after) for step in _following(function, index, known) if step is not None and inside(step)]
+        further = (step for step in _following(function, index, known) if step is not None and inside(step))
+        pending += [(step, after) for step in further if not (once and step == start)]
     return steps
 
 

@@ -84,6 +84,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.passes.callees import Callees
 from dekker.ir.passes.following import Knowledge, after_conditional_write, follow
+from dekker.ir.passes.retrying import Retry, expects_what_was_read
 from dekker.ir.passes.symbolic import evaluate
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
@@ -166,11 +167,16 @@ class _Loop:
 def _replacements(facts: _Facts, edge: int) -> list[tuple[int, Instruction]]:
     """What to put in the place of a back edge, and of weak compare-exchanges in its body; nothing if it must stay."""
     loop = _loop(facts, edge)
-    if loop is None or not _only_reads(loop) or _carried(loop):
+    if loop is None or not _only_reads(loop):
         return []
     jump = facts.function.body[edge]
     assert isinstance(jump, Jump | Branch)
     holds = _negation(jump.condition) if isinstance(jump, Branch) else ZERO
+    if _carried(loop):
+        weak = list(_weak_exchanges(loop))
+        if not _retries(loop) or not all(_ends_of_failure(loop, index) == {AGAIN} for index, _ in weak):
+            return []
+        return [*((index, replace(exchange, weak=False)) for index, exchange in weak), (edge, Assume(holds))]
     quiet = _exchanges(loop)
     if quiet and (loop.members(StoreConditional) or _uses_what_was_read(loop)):
         return []
@@ -184,6 +190,17 @@ def _replacements(facts: _Facts, edge: int) -> list[tuple[int, Instruction]]:
         *((index, replace(exchange, quiet=True)) for index, exchange in quiet),
         (edge, Await(holds, jump.target)),
     ]
+
+
+def _retries(loop: _Loop) -> bool:
+    facts = loop.facts
+    if not facts.quiet_exchanges or loop.members(StoreConditional, Rmw, Call):
+        return False
+    known: Knowledge = dict(facts.constants[loop.head])
+    steps = follow(facts.function, loop.head, known, loop.body.__contains__, nothing_succeeds=True, once=True)
+    return steps is not None and expects_what_was_read(
+        Retry(facts.function, loop.head, loop.edge, loop.body, facts.predecessors, _carried(loop), steps, known)
+    )
 
 
 def _exchanges(loop: _Loop) -> list[tuple[int, Rmw]]:

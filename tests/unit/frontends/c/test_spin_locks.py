@@ -11,7 +11,7 @@ from tests.unit.frontends.c.programs import from_c, needs_compiler
 from tests.unit.frontends.c.verdicts import is_fine
 
 from dekker.engines.rsmc.engine import run
-from dekker.ir.instructions import Rmw
+from dekker.ir.instructions import Assume, Rmw
 from dekker.models import load_model
 from dekker.run.prepare import QUIET_EXCHANGES, prepare
 from dekker.task import Limits, Task
@@ -125,3 +125,38 @@ int main(void) {
     result = run(Task(program, model, Limits(unroll=4, counts_known_rounds=False)))
     assert result.deadlocks == 1
     assert result.complete_executions == 1
+
+
+RETRIES = {
+    "weak": "int e = atomic_load_explicit(&l, memory_order_relaxed); "
+    "while (!atomic_compare_exchange_weak_explicit(&l, &e, e + 1, memory_order_acq_rel, memory_order_relaxed)) ;",
+    "strong": "int e = atomic_load(&l), d; do d = e + 1; while (!atomic_compare_exchange_strong(&l, &e, d));",
+    "giving up": "int e = atomic_load(&l); while (e < 9 && !atomic_compare_exchange_weak(&l, &e, e + 1)) ;",
+}
+NOT_THE_SAME = {
+    "another order": "int e = atomic_load(&l); "
+    "while (!atomic_compare_exchange_weak_explicit(&l, &e, e + 1, memory_order_acq_rel, memory_order_relaxed)) ;",
+    "something between": "int e = atomic_load(&l); int k = atomic_load(&m); "
+    "while (!atomic_compare_exchange_weak(&l, &e, e + k)) ;",
+    "another variable": "int e = atomic_load(&m); while (!atomic_compare_exchange_weak(&l, &e, e + 1)) ;",
+    "counted": "int n = 0, e = atomic_load(&l); while (!atomic_compare_exchange_weak(&l, &e, e + 1)) n++; last = n;",
+}
+COUNTERS = "atomic_int l, m; int last;"
+
+
+@pytest.mark.parametrize("retry", RETRIES)
+@pytest.mark.parametrize("model", ["sc", "power", "rc11"])
+def test_attempts_that_fail_need_not_be_seen(tmp_path: Path, retry: str, model: str) -> None:
+    text = C.replace("DECLARATIONS", COUNTERS).replace("UNLOCK", "").replace("LOCK", RETRIES[retry])
+    known = load_model(model)
+    program = prepare(from_c(tmp_path, text.replace("count++;", "").replace("count", "l")), known)
+    result = run(Task(program, known, Limits(unroll=4, counts_known_rounds=False)))
+    assert is_fine(result)
+    assert result.complete_executions == factorial(3)
+
+
+@pytest.mark.parametrize("retry", NOT_THE_SAME)
+def test_attempts_are_seen_where_it_makes_a_difference(tmp_path: Path, retry: str) -> None:
+    text = C.replace("DECLARATIONS", COUNTERS).replace("UNLOCK", "").replace("LOCK", NOT_THE_SAME[retry])
+    program = prepare(from_c(tmp_path, text), load_model("rc11"))
+    assert not any(isinstance(step, Assume) for step in program.function_by_name["thread"].body)

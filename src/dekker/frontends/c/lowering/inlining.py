@@ -61,7 +61,7 @@ def inline_atomics(blocks: list[Block], find: Find) -> list[Block]:
 
 
 def is_atomic_operation(name: str) -> bool:
-    return name.startswith(LIBRARY) and "atomic" in name
+    return name.startswith(LIBRARY) and ("atomic" in name or "__to_failure_order" in name)
 
 
 @dataclass
