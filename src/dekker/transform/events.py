@@ -12,7 +12,7 @@ from dekker.source import Span
 
 @dataclass(frozen=True, order=True, slots=True)
 class AccessPoint:
-    """An instruction that accesses memory: its function, and its index in the body. Both halves of an update are one."""
+    """An instruction that accesses memory: its function and index in the body. Both halves of an update are one."""
 
     function: str
     index: int
