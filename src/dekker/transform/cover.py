@@ -1,9 +1,9 @@
 """A choice of pairs that leaves no cycle whole, without listing cycles.
 
 Nodes are classes as entries to and as exits from a thread; pairs lead from entries to exits, communication from exits
-to entries. The choice starts empty. A closed walk that contains an unsafe pair that is not chosen, and no breakable pair
-that is, becomes a demand: one of its breakable pairs, or if it has none all its unsafe ones. The cheapest choice for all
-demands is computed anew, until there is no such walk.
+to entries. The choice starts empty. A closed walk that contains an unsafe pair that is not chosen, and no breakable
+pair that is, becomes a demand: one of its breakable pairs, or if it has none all its unsafe ones. The cheapest choice
+for all demands is computed anew, until there is no such walk.
 """
 
 from __future__ import annotations

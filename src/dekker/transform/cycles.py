@@ -9,7 +9,8 @@ in between. What makes a cycle critical:
 3. the accesses of a pair are to different places (to the same one, uniproc keeps them in order);
 4. two links of one atom could not be exchanged, so that two cycles come of it: these then stand for it;
 5. something in it may be delayed: a pair is unsafe, or, where writes are not atomic, a read may see a write before
-   others do, and no cumulative fence stands in front of the write or behind the read.
+   others do, and no cumulative fence stands in front of the write or behind the read;
+6. it is not out of thin air: reads kept before writes, and nothing but those writes being read.
 
 Longer runs of one place (W W R) need not be looked for, because a shorter cycle has the same pairs. The search is by
 components of the graph of classes, and in each from every pair on, to pairs with higher numbers (Tarjan 1973).
@@ -96,8 +97,15 @@ def relaxed_links(classes: Classes, cycle: Cycle) -> Iterator[int]:
 
 
 def is_critical(classes: Classes, cycle: Cycle) -> bool:
-    return any(classes.unsafe(classes.all[first], classes.all[second]) for first, second in cycle.segments) or any(
-        True for _ in relaxed_links(classes, cycle)
+    if any(classes.unsafe(classes.all[first], classes.all[second]) for first, second in cycle.segments):
+        return True
+    return not _out_of_thin_air(classes, cycle) and any(True for _ in relaxed_links(classes, cycle))
+
+
+def _out_of_thin_air(classes: Classes, cycle: Cycle) -> bool:
+    """Reads that are kept before the writes that the next ones read: no model here allows that."""
+    return all(link.through is None for link in cycle.links) and all(
+        classes.all[first].direction + classes.all[second].direction == "RW" for first, second in cycle.segments
     )
 
 
