@@ -32,10 +32,21 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Patched:
-    """`places` says at which offset of the new text the statement of each gap stands."""
+    """`places` says at which offset of the new text the statement of each gap stands; `added` lists what was put in, as
+    offsets in the new text and lengths."""
 
     text: str
     places: dict[int, int]
+    added: tuple[tuple[int, int], ...]
+
+    def origins(self, offset: int) -> int:
+        """The same place in the original text; in front of what was put in, if it lies in that."""
+        shift = 0
+        for start, length in self.added:
+            if start >= offset:
+                break
+            shift += min(length, offset - start)
+        return offset - shift
 
 
 def insert(sheet: Sheet, statements: Mapping[int, str]) -> Patched:
@@ -48,13 +59,14 @@ def insert(sheet: Sheet, statements: Mapping[int, str]) -> Patched:
         if number in statements:
             pieces += [(gap.offset, 1, number, gap.before, None)] if gap.before else []
             pieces.append((gap.offset, 1, number, statements[number] + gap.behind, number))
-    text, places, at, length = [], {}, 0, 0
+    text, places, added, at, length = [], {}, [], 0, 0
     for offset, _, _, piece, number in sorted(pieces, key=lambda item: item[:3]):
         kept = sheet.text[at:offset]
         text += [kept, piece]
         length += len(kept)
         if number is not None:
             places[number] = length
+        added.append((length, len(piece)))
         length += len(piece)
         at = offset
-    return Patched("".join([*text, sheet.text[at:]]), places)
+    return Patched("".join([*text, sheet.text[at:]]), places, tuple(added))
