@@ -59,13 +59,16 @@ def insert(sheet: Sheet, statements: Mapping[int, str]) -> Patched:
         if number in statements:
             pieces += [(gap.offset, 1, number, gap.before, None)] if gap.before else []
             pieces.append((gap.offset, 1, number, statements[number] + gap.behind, number))
-    text, places, added, at, length = [], {}, [], 0, 0
-    for offset, _, _, piece, number in sorted(pieces, key=lambda item: item[:3]):
+    text: list[str] = []
+    places: dict[int, int] = {}
+    added: list[tuple[int, int]] = []
+    at = length = 0
+    for offset, _, _, piece, gap_number in sorted(pieces, key=lambda item: item[:3]):
         kept = sheet.text[at:offset]
         text += [kept, piece]
         length += len(kept)
-        if number is not None:
-            places[number] = length
+        if gap_number is not None:
+            places[gap_number] = length
         added.append((length, len(piece)))
         length += len(piece)
         at = offset

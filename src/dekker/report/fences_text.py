@@ -32,10 +32,11 @@ class FenceView:
     cycles: tuple[CycleView, ...] = ()
     without: str = ""
     excerpt: str = ""
+    function: str = ""
 
     @property
     def place(self) -> str:
-        return f"{self.file}:{self.line}: {'after' if self.after else 'before'} this line"
+        return f"{self.file}:{self.line}: {'after' if self.after else 'before'} this line, in {self.function}"
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def _fence_record(fence: FenceView) -> dict[str, object]:
         "file": fence.file,
         "line": fence.line,
         "after": fence.after,
+        "function": fence.function,
         "kind": fence.kind,
         "text": fence.text,
         "cost": fence.cost,

@@ -159,8 +159,8 @@ def _still_allowed(
 
 
 def _with_fences(execution: Execution, choice: Choice) -> Execution:
-    events = tuple(
-        replace(event, fence=choice[marker]) if (marker := marker_of(event.span)) in choice else event
-        for event in execution.events
-    )
-    return replace(execution, events=events)
+    events = []
+    for event in execution.events:
+        marker = marker_of(event.span)
+        events.append(replace(event, fence=choice[marker]) if marker is not None and marker in choice else event)
+    return replace(execution, events=tuple(events))

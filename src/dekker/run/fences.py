@@ -126,7 +126,7 @@ class _Work:
         placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
         if not placement.fences and not placement.open_pairs:
             return self._plain(NONE_NEEDED, "there is no critical cycle")
-        notes = ()
+        notes: tuple[str, ...] = ()
         if placement.open_pairs:
             count = len(placement.open_pairs)
             notes = (f"no fence can be put between {count} pairs of accesses, which are in one statement",)
@@ -230,6 +230,13 @@ class _Work:
         sheet, gap = self.marked.gaps[marker]
         return self.marked.sheets[sheet].gaps[gap].line
 
+    def _function(self, marker: int) -> str:
+        return next(
+            function.name
+            for function in self.marked.program.functions
+            if any(marker_of(span) == marker for span in function.spans)
+        )
+
     def _views(self, choice: Choice, written: Mapping[str, str], without: Mapping[int, str]) -> tuple[FenceView, ...]:
         places, cycles = self.analysis.places, self.analysis.cycles.found
         found = []
@@ -248,6 +255,7 @@ class _Work:
                 tuple(describe_cycles(places.classes, broken)),
                 without.get(marker, ""),
                 lines[gap.line - 1].strip() if gap.line <= len(lines) else "",
+                self._function(marker),
             )
             found.append(view)
         return tuple(sorted(found, key=lambda view: (view.file, view.line)))
