@@ -178,6 +178,16 @@ class _Search:
             ]
         return self._known_exits[item.number]
 
+    def _closing_exits(self, entry: EventClass, start: EventClass) -> list[EventClass]:
+        """Those from which the cycle can end; the others only matter if longer cycles are looked for."""
+        found = [
+            other
+            for other in self.classes.by_atom[start.atom]
+            if other.thread == entry.thread and other.number in self._members and self.classes.exists(entry, other)
+        ]
+        self._longer = self._longer or len(found) < len(self._exits(entry))
+        return found
+
     def run(self) -> list[Cycle]:
         """Short cycles first, so that these are known if there are too many."""
         found: list[Cycle] = []
@@ -215,7 +225,8 @@ class _Search:
             if not self._free(entry.thread, threads) or self._splits(segments, entry):
                 continue
             for link, now in self._links(leaving, entry, threads, closing=False):
-                for step in self._exits(entry):
+                last = len(segments) + 1 == self._length
+                for step in self._closing_exits(entry, start) if last else self._exits(entry):
                     segment = Segment(entry.number, step.number)
                     self._steps += 1
                     if self._steps > MOST_STEPS:

@@ -86,12 +86,18 @@ def evaluate(expression: Expr, register: Callable[[str], Value]) -> Value:
 
 
 def widened(value: Value) -> Value:
-    """The value with at most so many offsets for each base, which makes every analysis end."""
-    if len(value) <= _MOST_NUMBERS:
+    """The value with at most so many offsets for each base, which makes every analysis end; any offset includes all."""
+    if len(value) == 1:
         return value
     counts = Counter(target.base for target in value)
-    most = {base: _MOST_NUMBERS if base == NUMBER else MOST_OFFSETS for base in counts}
-    return frozenset(blurred(target) if counts[target.base] > most[target.base] else target for target in value)
+    if len(counts) == len(value):
+        return value
+    anywhere = {
+        base
+        for base, count in counts.items()
+        if count > (_MOST_NUMBERS if base == NUMBER else MOST_OFFSETS) or Target(base, None) in value
+    }
+    return frozenset(blurred(target) if target.base in anywhere else target for target in value)
 
 
 def blurred(target: Target) -> Target:
