@@ -30,7 +30,7 @@ from dekker.transform.classes import Classes, EventClass
 from dekker.transform.reach import components
 
 MOST_CYCLES = 20_000
-MOST_STEPS = 100_000
+MOST_STEPS = 200_000
 
 
 class Segment(NamedTuple):
