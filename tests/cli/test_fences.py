@@ -14,7 +14,7 @@ LITMUS = "examples/litmus"
 
 
 def proposed(*arguments: str) -> dict[str, object]:
-    outcome = dekker("fences", *arguments, "--json", "-")
+    outcome = dekker("fences", "--json", "-", *arguments)
     assert outcome.status == 0, outcome.err
     record: dict[str, object] = json.loads(outcome.out)
     return record
@@ -43,6 +43,9 @@ CLASSICS = [
 ]
 
 
+TOO_MUCH_FOR_THE_ORACLE = (("lamport", "power"), ("szymanski", "power"))
+
+
 @pytest.mark.parametrize(("name", "model", "expected"), CLASSICS)
 def test_classical_results_are_restored_and_hold_by_another_engine(
     name: str, model: str, expected: list[str], tmp_path: Path
@@ -54,6 +57,8 @@ def test_classical_results_are_restored_and_hold_by_another_engine(
     includes = ("--", "-iquote", TABLE1)
     assert dekker("check", f"{TABLE1}/{name}.c", "--model", model).status == 1
     other = "states" if model in ("tso", "pso") else "axiomatic"
+    if (name, model) in TOO_MUCH_FOR_THE_ORACLE:
+        other = "rsmc"
     assert dekker("check", str(patched), "--model", model, "--engine", other, *includes).status == 0
 
 
@@ -95,10 +100,11 @@ def test_weights_decide(tmp_path: Path) -> None:
 
 def test_fences_are_written_as_the_source_writes_them(tmp_path: Path) -> None:
     source = tmp_path / "sb.c"
-    source.write_text(SB.replace("/*define*/", 'static inline void barrier(void) { __asm__ volatile("mfence"); }'))
+    barrier = 'static inline void barrier(void) { __asm__ volatile("mfence" ::: "memory"); }'
+    source.write_text(SB.replace("/*define*/", barrier).replace("/*use*/", "barrier();"))
     patched = tmp_path / "patched.c"
     proposed(str(source), "--model", "tso", "-o", str(patched))
-    assert patched.read_text().count("barrier();") == 2
+    assert patched.read_text().count("  barrier();\n") == 3
     source.write_text(SB.replace("/*define*/", "#include <stdatomic.h>"))
     proposed(str(source), "--model", "power", "-o", str(patched))
     assert patched.read_text().count("atomic_thread_fence(memory_order_seq_cst);") == 2
@@ -175,6 +181,7 @@ void *right(void *unused) {
 }
 int main(void) {
   pthread_t one, two;
+  /*use*/
   pthread_create(&one, 0, left, 0);
   pthread_create(&two, 0, right, 0);
   pthread_join(one, 0);
