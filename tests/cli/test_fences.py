@@ -153,7 +153,7 @@ def test_cycles_are_shown_with_lines_and_names(tmp_path: Path) -> None:
     [
         (("show", "--cycles", f"{TABLE1}/peterson.c"), "under a model"),
         (("show", "--cycles", "--model", "rc11", f"{TABLE1}/peterson.c"), "not known for the model 'rc11'"),
-        (("show", "--dot", "-", f"{TABLE1}/peterson.c"), "for --cycles"),
+        (("show", "--dot", "-", f"{TABLE1}/peterson.c"), "are for --cycles"),
         (("fences", f"{TABLE1}/peterson.c", "--model", "sc"), "fences do nothing"),
         (("fences", f"{TABLE1}/peterson.c", "--model", "rc11"), "not known for the model 'rc11'"),
         (("fences", "missing.c", "--model", "tso"), "missing.c"),
