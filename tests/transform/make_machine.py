@@ -24,13 +24,17 @@ extern void __VERIFIER_assume(int);
 _MAIN = """
 int main(void) {
 #ifdef DK_READS
-  dk_read_later(0, dk_read_slot(0), 0, 0, 0, 0, 0);
+  dk_read_later(0, dk_read_slot(0), 0, 0, 0, 0);
+  dk_is_open(0);
+  dk_bind(0, dk_result(0) + dk_wait_for_read(0));
 #endif
   dk_read(0, 0, 0, 0, 0);
   dk_write(0, 0, 0, 0, 0, 0, 0, 0);
   dk_before_update(0, 0, 0, 0);
   dk_fence(0, 0);
   dk_drain(0);
+  dk_discard(0, 0);
+  dk_leave(0);
   dk_finish();
   dk_confirm();
 }

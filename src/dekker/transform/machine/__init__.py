@@ -1,8 +1,8 @@
 """The abstract machine of the paper (section 3), corrected, as a library that instrumented programs call.
 
-`machine.c` is its text, for programs that are printed as C; `*.ir` is what the front end makes of it for each model, for
-our own engines. Names in `PARAMETERS` are constants that depend on the program, functions in `PRIMITIVES` are those that
-no C is needed for.
+`machine.c` is its text, for programs that are printed as C; `*.ir` is what the front end makes of it for each model,
+for our own engines. Names in `PARAMETERS` are constants that depend on the program, functions in `PRIMITIVES` are those
+that no C is needed for.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def _constant(step: Instruction, constants: Mapping[str, Expr]) -> Instruction:
 
 
 def _primitives(size: Size) -> tuple[Function, ...]:
-    """`dk_full` is called where an access would be delayed, but there is no room: one run says so and ends, another goes
-    on without the delay."""
+    """`dk_full` is called where an access would be delayed, but there is no room: one run says so and ends, another
+    goes on without the delay."""
     full = (Choose("dk.c", 0, 1), Branch(Reg("dk.c"), "end"), Assert(Const(0), FULL), Return())
     return (
         Function("dk_begin", (), (AtomicBegin(), Return())),

@@ -22,11 +22,14 @@ dk_word dk_address[DK_SLOT_COUNT]; /* of a delayed access: where, */
 dk_word dk_size[DK_SLOT_COUNT];    /* how many bytes, */
 dk_word dk_value[DK_SLOT_COUNT];   /* what a write writes, or what a read is bound to return, */
 dk_word dk_before[DK_SLOT_COUNT];  /* and the delayed accesses that must be performed before it */
+dk_word dk_elder[DK_SLOT_COUNT];   /* those of its thread that were delayed before it */
+dk_word dk_overtaken;              /* those that were delayed for a reason: what comes later has taken effect */
 dk_word dk_behind[DK_SLOT_COUNT];  /* of a delayed write: those to the same address that come before it in coherence */
 dk_word dk_ahead_of_reads[DK_THREAD_COUNT];  /* delayed accesses that a fence keeps before the reads to come */
 dk_word dk_ahead_of_writes[DK_THREAD_COUNT]; /* and before the writes to come */
 
 #ifdef DK_READS
+dk_word dk_bound;                  /* delayed reads of which it is decided what they return */
 dk_word dk_used_reads[DK_THREAD_COUNT]; /* slots of reads that are used up */
 dk_word dk_needs[DK_SLOT_COUNT];   /* of a delayed write: delayed reads that its address or value depends on */
 dk_word dk_floor[DK_SLOT_COUNT];   /* of a delayed read: delayed writes; it takes one of them, or a later one */
@@ -82,7 +85,8 @@ dk_word dk_at(dk_word address, dk_word size) {
   return found;
 }
 
-void dk_enter(dk_word slot, dk_word address, dk_word size, dk_word value, dk_word before) {
+void dk_enter(dk_word self, dk_word slot, dk_word address, dk_word size, dk_word value, dk_word before) {
+  dk_elder[slot] = dk_pending & DK_OWN_SLOTS(self);
   dk_pending |= DK_BIT(slot);
   dk_address[slot] = address;
   dk_size[slot] = size;
@@ -145,7 +149,10 @@ void dk_keep_grounds(dk_word self, dk_word slot, dk_word address, dk_word ground
     return;
   }
   if (slot == DK_NOWHERE) slot = dk_write_slot(self);
-  __VERIFIER_assume(slot < DK_SLOTS);
+  if (slot == DK_NOWHERE) {
+    dk_full();
+    __VERIFIER_assume(0);
+  }
   dk_kept |= DK_BIT(slot);
   dk_address[slot] = address;
   dk_grounds[slot] = grounds;
@@ -159,9 +166,12 @@ void dk_remove(dk_word slot) {
   dk_forget(slot);
   dk_before[slot] = 0;
   dk_behind[slot] = 0;
+  dk_elder[slot] = 0;
+  dk_overtaken &= others;
   for (dk_word i = 0; i < DK_SLOTS; ++i) {
     dk_before[i] &= others;
     dk_behind[i] &= others;
+    dk_elder[i] &= others;
 #ifdef DK_READS
     if (dk_cap[i] >> slot & 1) dk_capped |= DK_BIT(i);
     dk_needs[i] &= others;
@@ -185,6 +195,7 @@ void dk_remove(dk_word slot) {
   }
 #ifdef DK_READS
   dk_capped &= others;
+  dk_bound &= others;
   dk_needs[slot] = 0;
   dk_floor[slot] = 0;
   dk_ceiling[slot] = 0;
@@ -252,6 +263,7 @@ dk_word dk_take(dk_word self, dk_word slot, dk_word address, dk_word size, dk_wo
 #ifdef DK_NON_ATOMIC
   if (!(DK_OWN_SLOTS(self) >> source & 1)) {
     __VERIFIER_assume(!dk_fenced[source]);
+    dk_overtaken |= DK_BIT(source) | dk_elder[source];
     dk_meet(self, slot, DK_BIT(source));
   }
 #else
@@ -295,9 +307,12 @@ void dk_perform_read(dk_word slot) {
     __VERIFIER_assume(!(grounds >> i & 1) || !(dk_grounds[i] >> slot & 1));
   grounds |= dk_grounds[slot];
 #endif
-  __VERIFIER_assume(dk_take(self, slot, address, size, source, floor) == dk_value[slot]);
+  dk_word value = dk_take(self, slot, address, size, source, floor);
+  dk_word is_bound = dk_bound >> slot & 1;
+  __VERIFIER_assume(!is_bound || value == dk_value[slot]);
   dk_keep_reads_in_order(self, slot, source, dk_earlier[slot]);
   dk_remove(slot);
+  if (!is_bound) dk_value[slot] = value;
 #ifdef DK_NON_ATOMIC
   dk_grounds[slot] = grounds;
   dk_replace_ground(slot, grounds);
@@ -326,9 +341,12 @@ void dk_perform_write(dk_word slot) {
 #endif
 }
 
+/* If nothing has overtaken it, the run in which it was not delayed does the same. */
 void dk_perform(dk_word slot) {
   __VERIFIER_assume(dk_pending >> slot & 1);
   __VERIFIER_assume(!dk_before[slot]);
+  __VERIFIER_assume(dk_overtaken >> slot & 1);
+  dk_overtaken |= dk_elder[slot];
 #ifdef DK_READS
   if (DK_ALL_READS >> slot & 1) {
     dk_perform_read(slot);
@@ -405,11 +423,10 @@ dk_word dk_read_slot(dk_word self) {
   return slot;
 }
 
-void dk_read_later(dk_word self, dk_word slot, dk_word address, dk_word size, dk_word value, dk_word needs,
-                          dk_word grounds) {
+void dk_read_later(dk_word self, dk_word slot, dk_word address, dk_word size, dk_word needs, dk_word grounds) {
   dk_begin();
   dk_word at = dk_at(address, size);
-  dk_enter(slot, address, size, value, dk_ahead_of_reads[self] | (needs & dk_pending));
+  dk_enter(self, slot, address, size, 0, dk_ahead_of_reads[self] | (needs & dk_pending));
   dk_floor[slot] = at & dk_seen[self];
   dk_earlier[slot] = at & DK_READ_SLOTS(self);
 #ifdef DK_NON_ATOMIC
@@ -419,6 +436,36 @@ void dk_read_later(dk_word self, dk_word slot, dk_word address, dk_word size, dk
   (void)grounds;
 #endif
   dk_end();
+}
+#endif
+
+#ifdef DK_READS
+/* Whether a read is still delayed. Returns within a section. */
+dk_word dk_is_open(dk_word slot) {
+  dk_begin();
+  return dk_pending >> slot & 1;
+}
+
+/* What a delayed read that was performed returned. */
+dk_word dk_result(dk_word slot) {
+  dk_word value = dk_value[slot];
+  dk_value[slot] = 0;
+  return value;
+}
+
+/* From now on a delayed read is one that returns this value. */
+void dk_bind(dk_word slot, dk_word value) {
+  dk_value[slot] = value;
+  dk_bound |= DK_BIT(slot);
+}
+
+/* The value of a delayed read that nothing was done with. */
+dk_word dk_wait_for_read(dk_word slot) {
+  dk_approach(0, 0, DK_BIT(slot));
+  __VERIFIER_assume(!(dk_pending >> slot & 1));
+  dk_word value = dk_result(slot);
+  dk_end();
+  return value;
 }
 #endif
 
@@ -437,6 +484,7 @@ dk_word dk_read(dk_word self, dk_word address, dk_word size, dk_word needs, dk_w
 #else
   (void)grounds;
 #endif
+  dk_overtaken |= dk_pending & DK_OWN_SLOTS(self);
   dk_word value = dk_take(self, DK_NOWHERE, address, size, source, floor);
 #ifdef DK_READS
   dk_keep_reads_in_order(self, DK_NOWHERE, source, at & DK_READ_SLOTS(self));
@@ -455,7 +503,7 @@ int dk_write_later(dk_word self, dk_word address, dk_word size, dk_word value, d
     return 0;
   }
   dk_word at = dk_at(address, size);
-  dk_enter(slot, address, size, value, dk_ahead_of_write(self, at, needs | decided));
+  dk_enter(self, slot, address, size, value, dk_ahead_of_write(self, at, needs | decided));
   dk_place(self, slot, at);
   dk_seen[self] |= DK_BIT(slot);
 #ifdef DK_READS
@@ -480,6 +528,7 @@ void dk_write(dk_word self, dk_word address, dk_word size, dk_word value, dk_wor
   dk_word at = dk_at(address, size);
   __VERIFIER_assume(!dk_ahead_of_write(self, at, needs | decided));
   __VERIFIER_assume(!(dk_seen[self] & at));
+  dk_overtaken |= dk_pending & DK_OWN_SLOTS(self);
   dk_change_memory(address, size, value);
 #ifdef DK_NON_ATOMIC
   dk_keep_grounds(self, DK_NOWHERE, address, dk_resolve(grounds));
@@ -517,10 +566,42 @@ void dk_before_update(dk_word self, dk_word address, dk_word size, dk_word needs
 #endif
 }
 
-/* All own accesses have been performed. */
+/* All own accesses have been performed, and what they have taken from others. */
 void dk_drain(dk_word self) {
-  dk_approach(0, 0, DK_OWN_SLOTS(self));
-  __VERIFIER_assume(!(dk_pending & DK_OWN_SLOTS(self)));
+  dk_word own = DK_OWN_SLOTS(self);
+#ifdef DK_NON_ATOMIC
+  own |= dk_met[self];
+#endif
+  dk_approach(0, 0, own);
+  own = DK_OWN_SLOTS(self);
+#ifdef DK_NON_ATOMIC
+  own |= dk_met[self];
+#endif
+  __VERIFIER_assume(!(dk_pending & own));
+  dk_end();
+}
+
+/* An object comes to an end: what is still to be written there is lost. */
+void dk_discard(dk_word start, dk_word size) {
+  dk_begin();
+  for (dk_word i = 0; i < DK_SLOTS; ++i)
+    if ((dk_pending >> i & 1) && dk_address[i] - start < size) {
+      __VERIFIER_assume(!(DK_ALL_READS >> i & 1));
+      dk_remove(i);
+    }
+  dk_end();
+}
+
+/* The thread comes to an end. What is delayed must have been overtaken, or still be seen by others. */
+void dk_leave(dk_word self) {
+  dk_begin();
+  dk_word left = dk_pending & DK_OWN_SLOTS(self) & ~dk_overtaken;
+#ifdef DK_NON_ATOMIC
+  for (dk_word i = self * DK_OWN; i < self * DK_OWN + DK_OWN_READS; ++i)
+    __VERIFIER_assume(!(left >> i & 1) || (left & ~DK_BIT(i) & ~dk_elder[i]));
+#else
+  __VERIFIER_assume(!left);
+#endif
   dk_end();
 }
 
