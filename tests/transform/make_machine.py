@@ -24,7 +24,7 @@ extern void __VERIFIER_assume(int);
 _MAIN = """
 int main(void) {
 #ifdef DK_READS
-  dk_read_later(0, dk_read_slot(0), 0, 0, 0, 0);
+  dk_read_later(0, 0, 0, 0, 0);
   dk_is_open(0);
   dk_bind(0, dk_result(0) + dk_wait_for_read(0));
 #endif

@@ -45,6 +45,7 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Measure,
+    Print,
     Refuse,
     Return,
     Rmw,
@@ -255,6 +256,8 @@ class _Rewriting:
             self.index, self.span = index, function.span(index)
             for name in sorted(self._open_at(index) & {str(item) for item in used(step)}):
                 self.settle(name)
+            if not isinstance(step, _IN_SECTIONS) or self._goes_back(step):
+                self.call("dk_end")
             _REWRITES.get(type(step), _Rewriting.emit)(self, step)
         starts.append(len(self.body))
         self.index = len(function.body)
@@ -264,6 +267,9 @@ class _Rewriting:
         for name in function.parameters:
             parameters += [name, *self.outer.shadows(name)]
         return Function(function.name, tuple(parameters), tuple(self.body), labels, tuple(self.spans))
+
+    def _goes_back(self, step: Instruction) -> bool:
+        return isinstance(step, Jump | Branch) and self.function.labels[step.target] <= self.index
 
     def _open_at(self, index: int) -> set[str]:
         """Registers that may stand for a read that is still delayed."""
@@ -345,14 +351,15 @@ class _Rewriting:
         if self.outer.values is None or point not in self.outer.points:
             self._load_now(step, raw, size, needs, grounds)
             return
-        later, done = self.label(), self.label()
+        now, later, done = self.label(), self.label(), self.label()
         nowhere = Const(self.outer.size.slots)
-        self.call("dk_read_slot", SELF, dst="dk.slot")
-        self.emit(Branch(Binary("ne", 64, Reg("dk.slot"), nowhere), later))
+        self.emit(Choose("dk.later", 0, 1), Branch(Reg("dk.later"), later))
+        self.place(now)
         self._load_now(step, raw, size, needs, grounds)
         self.emit(Assign(_open(step.dst), _NONE), Jump(done))
         self.place(later)
-        self.call("dk_read_later", SELF, "dk.slot", step.address, size, needs, grounds)
+        self.call("dk_read_later", SELF, step.address, size, needs, grounds, dst="dk.slot")
+        self.emit(Branch(Binary("eq", 64, Reg("dk.slot"), nowhere), now))
         bit = Binary("shl", 64, Const(1), Reg("dk.slot"))
         self.set_shadows(step.dst, bit, _or(bit, grounds))
         self.emit(Assign(_open(step.dst), Binary("add", 64, Reg("dk.slot"), Const(1))))
@@ -383,7 +390,8 @@ class _Rewriting:
         self._guess(self._possible(register), "dk.value")
         self.call("dk_bind", slot, "dk.value")
         self.place(known)
-        self.emit(AtomicEnd(), Assign(_open(register), _NONE))
+        self.call("dk_pause")
+        self.emit(Assign(_open(register), _NONE))
         self._finish_load(replace(first, dst=register), "dk.value")
         self.place(settled)
 
@@ -447,7 +455,8 @@ class _Rewriting:
         if self.outer.reads:
             needs = _or(needs, Reg(CONTROL))
         self.call("dk_before_update", SELF, step.address, Const(step.size), needs)
-        self.emit(step, AtomicEnd())
+        self.emit(step)
+        self.call("dk_pause")
         for name in defined(step):
             self.set_shadows(str(name), _NONE, _NONE)
 
@@ -567,8 +576,9 @@ class _Rewriting:
             self.show()
             self.call("dk_leave", SELF)
             end = self.label()
+            self.emit(Rmw("dk.left", "add", Address(RUNNING), Const(-1), 8))
+            self.call("dk_end")
             self.emit(
-                Rmw("dk.left", "add", Address(RUNNING), Const(-1), 8),
                 Branch(Binary("ne", 64, Reg("dk.left"), Const(1)), end),
             )
             self.call("dk_finish")
@@ -587,6 +597,9 @@ def _tracked(function: Function) -> frozenset[str]:
                 found |= {str(name) for name in defined(step) if isinstance(name, str)}
     return frozenset(found)
 
+
+_IN_SECTIONS = (*MEMORY_ACCESSES, Assign, Assume, Await, Branch, Choose, Fence, Jump, Print)
+"""All that can follow in a section that is paused. Others may wait, or need no machine."""
 
 _REWRITES: dict[type[Any], Callable[[_Rewriting, Any], None]] = {
     Assign: _Rewriting.assign,

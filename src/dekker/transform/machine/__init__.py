@@ -43,6 +43,8 @@ PARAMETERS = ("DK_SLOTS", "DK_THREADS", "DK_OWN", "DK_OWN_READS", "DK_OWN_BITS",
 PRIMITIVES = {
     "dk_begin": "void",
     "dk_end": "void",
+    "dk_resume": "void",
+    "dk_pause": "void",
     "dk_choose_yes": "int",
     "dk_choose_slot": "unsigned long long",
     "dk_choose_slot_or_none": "unsigned long long",
@@ -108,12 +110,15 @@ def _constant(step: Instruction, constants: Mapping[str, Expr]) -> Instruction:
 
 
 def _primitives(size: Size) -> tuple[Function, ...]:
-    """`dk_full` is called where an access would be delayed, but there is no room: one run says so and ends, another
+    """A section that is paused goes on until the next one begins: that a thread delays accesses commutes with what
+    others do, so nobody has to come between. `dk_full` is called where an access would be delayed, but there is no room: one run says so and ends, another
     goes on without the delay."""
     full = (Choose("dk.c", 0, 1), Branch(Reg("dk.c"), "end"), Assert(Const(0), FULL), Return())
     return (
-        Function("dk_begin", (), (AtomicBegin(), Return())),
+        Function("dk_begin", (), (AtomicEnd(), AtomicBegin(), Return())),
         Function("dk_end", (), (AtomicEnd(), Return())),
+        Function("dk_resume", (), (AtomicBegin(), Return())),
+        Function("dk_pause", (), (Return(),)),
         Function("dk_choose_yes", (), _choice(1)),
         Function("dk_choose_slot", (), _choice(size.slots - 1)),
         Function("dk_choose_slot_or_none", (), _choice(size.slots)),

@@ -6,7 +6,7 @@
 
    A delayed access has a slot. Thread t has the slots from t * DK_OWN on; the first DK_OWN_READS of them are for reads.
    A set of slots is a mask. Slots of reads are used once, because registers remember them. Between dk_begin and dk_end
-   no other thread takes a step. */
+   no other thread takes a step; dk_pause is a dk_end after which none has to. */
 
 typedef unsigned long long dk_word;
 
@@ -412,19 +412,16 @@ void dk_approach(dk_word address, dk_word size, dk_word wanted) {
 }
 
 #ifdef DK_READS
-dk_word dk_read_slot(dk_word self) {
-  dk_word slot = self * DK_OWN + dk_used_reads[self];
+/* Returns the slot, or DK_NOWHERE if there is none. */
+dk_word dk_read_later(dk_word self, dk_word address, dk_word size, dk_word needs, dk_word grounds) {
+  dk_resume();
   if (dk_used_reads[self] == DK_OWN_READS) {
     dk_full();
+    dk_pause();
     return DK_NOWHERE;
   }
-  if (!dk_choose_yes()) return DK_NOWHERE;
+  dk_word slot = self * DK_OWN + dk_used_reads[self];
   ++dk_used_reads[self];
-  return slot;
-}
-
-void dk_read_later(dk_word self, dk_word slot, dk_word address, dk_word size, dk_word needs, dk_word grounds) {
-  dk_begin();
   dk_word at = dk_at(address, size);
   dk_enter(self, slot, address, size, 0, dk_ahead_of_reads[self] | (needs & dk_pending));
   dk_floor[slot] = at & dk_seen[self];
@@ -435,14 +432,15 @@ void dk_read_later(dk_word self, dk_word slot, dk_word address, dk_word size, dk
 #else
   (void)grounds;
 #endif
-  dk_end();
+  dk_pause();
+  return slot;
 }
 #endif
 
 #ifdef DK_READS
 /* Whether a read is still delayed. Returns within a section. */
 dk_word dk_is_open(dk_word slot) {
-  dk_begin();
+  dk_resume();
   return dk_pending >> slot & 1;
 }
 
@@ -464,7 +462,7 @@ dk_word dk_wait_for_read(dk_word slot) {
   dk_approach(0, 0, DK_BIT(slot));
   __VERIFIER_assume(!(dk_pending >> slot & 1));
   dk_word value = dk_result(slot);
-  dk_end();
+  dk_pause();
   return value;
 }
 #endif
@@ -489,17 +487,17 @@ dk_word dk_read(dk_word self, dk_word address, dk_word size, dk_word needs, dk_w
 #ifdef DK_READS
   dk_keep_reads_in_order(self, DK_NOWHERE, source, at & DK_READ_SLOTS(self));
 #endif
-  dk_end();
+  dk_pause();
   return value;
 }
 
 int dk_write_later(dk_word self, dk_word address, dk_word size, dk_word value, dk_word needs, dk_word decided,
                           dk_word grounds) {
-  dk_begin();
+  dk_resume();
   dk_word slot = dk_write_slot(self);
   if (slot == DK_NOWHERE) {
     dk_full();
-    dk_end();
+    dk_pause();
     return 0;
   }
   dk_word at = dk_at(address, size);
@@ -517,7 +515,7 @@ int dk_write_later(dk_word self, dk_word address, dk_word size, dk_word value, d
 #else
   (void)grounds;
 #endif
-  dk_end();
+  dk_pause();
   return 1;
 }
 
@@ -533,11 +531,11 @@ void dk_write(dk_word self, dk_word address, dk_word size, dk_word value, dk_wor
 #ifdef DK_NON_ATOMIC
   dk_keep_grounds(self, DK_NOWHERE, address, dk_resolve(grounds));
 #endif
-  dk_end();
+  dk_pause();
 }
 
 void dk_fence(dk_word self, dk_word orders) {
-  dk_begin();
+  dk_resume();
   dk_word own = dk_pending & DK_OWN_SLOTS(self);
   dk_word reads = own & DK_READ_SLOTS(self), writes = own & ~DK_READ_SLOTS(self);
   if (orders & DK_RR) dk_ahead_of_reads[self] |= reads;
@@ -551,7 +549,7 @@ void dk_fence(dk_word self, dk_word orders) {
     dk_strongly[self] |= reads;
   }
 #endif
-  dk_end();
+  dk_pause();
 }
 
 /* In front of an update that is a fence as well. Returns within a section, in which it is performed. */
@@ -578,7 +576,7 @@ void dk_drain(dk_word self) {
   own |= dk_met[self];
 #endif
   __VERIFIER_assume(!(dk_pending & own));
-  dk_end();
+  dk_pause();
 }
 
 /* An object comes to an end: what is still to be written there is lost. */
@@ -594,7 +592,7 @@ void dk_discard(dk_word start, dk_word size) {
 
 /* The thread comes to an end. What is delayed must have been overtaken, or still be seen by others. */
 void dk_leave(dk_word self) {
-  dk_begin();
+  dk_resume();
   dk_word left = dk_pending & DK_OWN_SLOTS(self) & ~dk_overtaken;
 #ifdef DK_NON_ATOMIC
   for (dk_word i = self * DK_OWN; i < self * DK_OWN + DK_OWN_READS; ++i)
@@ -602,7 +600,7 @@ void dk_leave(dk_word self) {
 #else
   __VERIFIER_assume(!left);
 #endif
-  dk_end();
+  dk_pause();
 }
 
 /* All accesses have been performed: nothing of what was assumed is open. */
