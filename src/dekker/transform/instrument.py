@@ -59,8 +59,8 @@ from dekker.source import Span
 from dekker.transform.events import AccessPoint
 from dekker.transform.machine import FEATURES, SLOT_COUNT, Size, machine_for
 from dekker.transform.open_reads import open_reads
+from dekker.transform.possible_values import MOST_VALUES, ValueSets
 from dekker.transform.sizes import comes_back, executions, started_functions
-from dekker.transform.values import MOST_VALUES, ValueSets
 
 MODELS = tuple(FEATURES)
 DEFAULT_BUFFER = 2
