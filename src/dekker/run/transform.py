@@ -1,7 +1,7 @@
 """The engine `transform`: delays are spelled out in the program, and that is searched under SC.
 
-It knows the models of the framework of one global happens-before, `ghb-tso`, `ghb-pso`, `ghb-rmo` and `ghb-power`; `tso`
-and `pso` are the same, `rmo` and `power` differ in details, and the answer says so.
+It knows the models of the framework of one global happens-before, `ghb-tso`, `ghb-pso`, `ghb-rmo` and `ghb-power`;
+`tso` and `pso` are the same, `rmo` and `power` differ in details, and the answer says so.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ def _constant(step: Instruction, constants: Mapping[str, Expr]) -> Instruction:
 
 def _primitives(size: Size) -> tuple[Function, ...]:
     """A section that is paused goes on until the next one begins: that a thread delays accesses commutes with what
-    others do, so nobody has to come between. `dk_full` is called where an access would be delayed, but there is no room: one run says so and ends, another
-    goes on without the delay."""
+    others do, so nobody has to come between. `dk_full` is called where an access would be delayed, but there is no
+    room: one run says so and ends, another goes on without the delay."""
     full = (Choose("dk.c", 0, 1), Branch(Reg("dk.c"), "end"), Assert(Const(0), FULL), Return())
     return (
         Function("dk_begin", (), (AtomicEnd(), AtomicBegin(), Return())),
