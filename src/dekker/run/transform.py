@@ -54,6 +54,7 @@ def framework_model(task: Task) -> str:
 
 def _told(task: Task, instrumented: Instrumented, result: Result) -> Result:
     result.examples.schedule = ()
+    result.blocked = 0 if instrumented.size is not None else result.blocked
     said = []
     if result.statistics.get("limits") and instrumented.size is not None:
         size = instrumented.size

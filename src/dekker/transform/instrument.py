@@ -68,7 +68,8 @@ MOST_STARTED = 4
 """Threads that a place in a loop is taken to start."""
 
 SELF, CONTROL, CONTROL_FENCED, GROUNDS = "dk.self", "dk.control", "dk.isync", "dk.grounds"
-STARTED, RUNNING = "dk_started", "dk_running"
+RESULT_NEEDS, RESULT_GROUNDS = "dk.n.", "dk.g."
+STARTED, RUNNING, RETURNED = "dk_started", "dk_running", "dk_returned"
 _ORDER_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 _NONE = Const(0)
 
@@ -103,6 +104,7 @@ def instrument(
     counters = (
         Object(STARTED, 8, (Cell(0, 8, n_threads),)),
         Object(RUNNING, 8, (Cell(0, 8, n_threads),)),
+        *((Object(RETURNED, 8 * len(outer.returned) * size.threads),) if outer.returned else ()),
     )
     result = replace(
         program,
@@ -206,6 +208,13 @@ class _Outer:
         """Of every function, in front of its own."""
         tracked = (CONTROL, CONTROL_FENCED) if self.reads else ()
         return (SELF, *tracked, *((GROUNDS,) if self.grounds else ()))
+
+    @property
+    def returned(self) -> tuple[str, ...]:
+        """What a function hands back besides its result, in cells of the thread."""
+        if not self.reads:
+            return ()
+        return (*self.hidden_parameters[1:], RESULT_NEEDS, *((RESULT_GROUNDS,) if self.grounds else ()))
 
     def shadows(self, register: str) -> tuple[str, ...]:
         """The registers that accompany one."""
@@ -421,8 +430,8 @@ class _Rewriting:
                     "the transformation does not handle a delayed read whose value is used, unless it is known which "
                     f"few values it may return (at most {MOST_VALUES})",
                     self.function.span(index),
-                    "it is not known for numbers that a loop computes, for pointers to allocated memory, and if something "
-                    "is written through a pointer of which nothing is known; use --engine rsmc",
+                    "it is not known for numbers that a loop computes, for pointers to allocated memory, and if "
+                    "something is written through a pointer of which nothing is known; use --engine rsmc",
                 )
             found |= values
         return sorted(found)
@@ -499,11 +508,23 @@ class _Rewriting:
     def call_function(self, step: Call) -> None:
         self.depend(step.function)
         self.emit(replace(step, arguments=self._passed(step.arguments)))
-        if self.outer.reads:
-            self._after_call(step)
+        if self.outer.returned:
+            self.call("dk_resume")
+            self.emit(*(Load(name, self._cell(name), 8) for name in self.outer.returned))
+            self.set_shadows(step.dst, Reg(RESULT_NEEDS), Reg(RESULT_GROUNDS))
 
-    def _after_call(self, step: Call) -> None:
-        raise self.refuse("functions under rmo and power", "use --engine rsmc")
+    def _hand_back(self, value: Expr | None) -> None:
+        if not self.outer.returned:
+            return
+        result = _NONE if value is None else value
+        masks = {RESULT_NEEDS: self.needs(result), RESULT_GROUNDS: self.grounds(result)}
+        self.call("dk_resume")
+        for name in self.outer.returned:
+            self.emit(Store(self._cell(name), masks.get(name, Reg(name)), 8))
+
+    def _cell(self, name: str) -> Expr:
+        row = Binary("mul", 64, Reg(SELF), Const(8 * len(self.outer.returned)))
+        return Binary("add", 64, Address(RETURNED, 8 * self.outer.returned.index(name)), row)
 
     def _passed(self, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
         given: list[Expr] = [Reg(name) for name in self.outer.hidden_parameters]
@@ -553,11 +574,31 @@ class _Rewriting:
 
     def exit(self, step: Exit) -> None:
         if step.everything:
-            self.show()
+            if self.is_root:
+                self.show()
             self.call("dk_finish" if self.outer.program.property.condition is not None else "dk_confirm")
-            self.emit(step)
         else:
-            raise self.refuse("threads that exit in a function")
+            self._end_thread()
+        self.emit(step)
+
+    def _end_thread(self) -> None:
+        started, end = self.label(), self.label()
+        self.emit(Branch(Binary("uge", 64, Reg(SELF), Const(len(self.outer.program.threads))), started))
+        if self.is_root:
+            self.show()
+        self._leave_first_threads(end)
+        self.place(started)
+        self.call("dk_drain", SELF)
+        self.place(end)
+
+    def _leave_first_threads(self, end: str) -> None:
+        """The last of the threads that exist from the start performs what is left."""
+        self.call("dk_leave", SELF)
+        self.emit(Rmw("dk.left", "add", Address(RUNNING), Const(-1), 8))
+        self.call("dk_end")
+        self.emit(Branch(Binary("ne", 64, Reg("dk.left"), Const(1)), end))
+        self.call("dk_finish")
+        self.emit(Jump(end))
 
     def show(self) -> None:
         """Registers of which the property speaks get their values."""
@@ -573,16 +614,12 @@ class _Rewriting:
             if isinstance(step, Allocate) and step.stack and not comes_back(self.function, index):
                 self.call("dk_discard", step.dst, step.size)
         if self.is_root:
-            self.show()
-            self.call("dk_leave", SELF)
             end = self.label()
-            self.emit(Rmw("dk.left", "add", Address(RUNNING), Const(-1), 8))
-            self.call("dk_end")
-            self.emit(
-                Branch(Binary("ne", 64, Reg("dk.left"), Const(1)), end),
-            )
-            self.call("dk_finish")
+            self.show()
+            self._leave_first_threads(end)
             self.place(end)
+        else:
+            self._hand_back(value)
         self.emit(Return(value))
 
 
@@ -598,7 +635,7 @@ def _tracked(function: Function) -> frozenset[str]:
     return frozenset(found)
 
 
-_IN_SECTIONS = (*MEMORY_ACCESSES, Assign, Assume, Await, Branch, Choose, Fence, Jump, Print)
+_IN_SECTIONS = (*MEMORY_ACCESSES, Assign, Assume, Await, Branch, Call, Choose, Fence, Jump, Print, Return)
 """All that can follow in a section that is paused. Others may wait, or need no machine."""
 
 _REWRITES: dict[type[Any], Callable[[_Rewriting, Any], None]] = {
