@@ -163,10 +163,10 @@ def _carried_behind(graph: FlowGraph, node: int, carried: Carried, address: bool
     elif isinstance(instruction, Assign):
         carried = _assigned(carried, (context, instruction.dst), _holds(instruction.value, context, carried))
     elif instruction is not None:
-        for name in defined(instruction):
-            if isinstance(name, str):
-                reads = isinstance(instruction, Load | Rmw | CompareExchange)
-                carried = _assigned(carried, (context, name), reads and address)
+        depends = address and isinstance(instruction, Load | Rmw | CompareExchange)
+        for register in defined(instruction):
+            if isinstance(register, str):
+                carried = _assigned(carried, (context, register), depends)
     for step in graph.following[node]:
         yield step, carried
 

@@ -95,7 +95,7 @@ def describe(classes: Classes, cycle: Cycle) -> CycleView:
 
 def atom_name(graph: EventGraph, atom: Atom) -> str:
     if isinstance(atom.base, Allocation):
-        span = graph.program.function_by_name[atom.base.function].span(atom.base.index)
+        span = graph.program.function_by_name[atom.base.function].span(atom.base.at)
         where = f" of line {span.line}" if span is not None else f" of {atom.base.function}"
         return f"allocation{where}" + (f"+{atom.start}" if atom.start else "")
     item = graph.program.object_by_name.get(str(atom.base))

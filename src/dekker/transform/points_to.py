@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dekker.ir.expressions import Expr
 from dekker.ir.flow import defined, live_at_starts, successors, used
@@ -282,7 +282,7 @@ class _Step(NamedTuple):
     solver: _Solver
     thread: int
     function: str
-    index: int
+    at: int
 
     def value(self, expression: Expr) -> Value:
         return evaluate(expression, self._register)
@@ -346,7 +346,7 @@ def _return(step: _Step, it: Return) -> None:
 
 def _spawn(step: _Step, it: Spawn) -> None:
     for name in _functions(step.solver.program, step.value(it.function)):
-        thread = step.solver.started((step.function, step.index), name, step.thread)
+        thread = step.solver.started((step.function, step.at), name, step.thread)
         parameters = step.solver.program.function_by_name[name].parameters
         for parameter, argument in zip(parameters, it.arguments, strict=False):
             step.solver.include(Variable(thread, name, parameter), step.value(argument))
@@ -362,14 +362,14 @@ def _join(step: _Step, it: Join) -> None:
 
 
 def _allocate(step: _Step, it: Allocate) -> None:
-    step.set(it.dst, frozenset((Target(Allocation(step.thread, step.function, step.index), 0),)))
+    step.set(it.dst, frozenset((Target(Allocation(step.thread, step.function, step.at), 0),)))
 
 
 def _number(step: _Step, it: Choose | Measure) -> None:
     step.set(it.dst, ANY_NUMBER)
 
 
-_TRANSFERS: dict[type[Instruction], Callable[[_Step, object], None]] = {
+_TRANSFERS: dict[type[Instruction], Callable[[_Step, Any], None]] = {
     Assign: _assign,
     Load: _load,
     Store: _store,
@@ -383,7 +383,7 @@ _TRANSFERS: dict[type[Instruction], Callable[[_Step, object], None]] = {
     Allocate: _allocate,
     Choose: _number,
     Measure: _number,
-}  # type: ignore[assignment]
+}
 
 
 # --- how often

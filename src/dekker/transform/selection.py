@@ -17,7 +17,7 @@ One pair per cycle is too few if that is taken literally. What is added:
 2. Cycles may come back to a thread.
 3. A pair counts for a cycle only if it is breakable (see `classes`); a cycle without such a pair gets all its pairs.
 4. Where writes are not atomic (POWER) there is no choice: all pairs on cycles are delayed, with all that lies between,
-   and so are writes that others may see early.
+   and so are all writes that a cycle may enter a thread from.
 
 If there are too many cycles to list, those that a choice leaves whole are looked for one at a time, as closed walks in
 the graph of classes, until there is none. Some of these walks are no critical cycles, so it may be more than needed.
@@ -180,10 +180,9 @@ def _with_all_between(classes: Classes, segments: Iterable[Segment]) -> Iterator
         for event in graph.members(start.thread, between):
             for target in targets:
                 yield Delay(event.point, target.point)
-        for write in targets:
-            if write.direction == "W":
-                for reader in classes.partners(end):
-                    yield from (Delay(write.point, read.point) for read in reader.members if read.direction == "R")
+        if start.direction == "R":
+            for writer in classes.partners(start):
+                yield from (Delay(write.point, read.point) for write in writer.members for read in start.members)
 
 
 def _mask(events: Iterable[Event]) -> int:

@@ -16,7 +16,7 @@ def cheapest_cover(costs: Sequence[float], demands: Collection[Collection[int]])
     wanted = sorted({tuple(sorted(set(demand))) for demand in demands})
     if not wanted:
         return frozenset()
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("time_limit", SECONDS)
     solver.setOptionValue("threads", 1)

@@ -39,7 +39,7 @@ class Allocation(NamedTuple):
 
     thread: int
     function: str
-    index: int
+    at: int
 
 
 class Handle(NamedTuple):
