@@ -92,8 +92,14 @@ def relaxed_links(classes: Classes, cycle: Cycle) -> Iterator[int]:
             continue
         writes = link.through is not None or classes.all[before.second].direction == "W"
         in_front = link.through is None and classes.fenced(classes.all[before.first], classes.all[before.second])
-        if writes and not in_front:
+        if (writes and not in_front) or _another_writes(classes, before.second, behind.first):
             yield index
+
+
+def _another_writes(classes: Classes, write: int, read: int) -> bool:
+    """Whether the read may take a write that comes after this one in coherence, and has no fence in front."""
+    others = (item for item in classes.partners(classes.all[read]) if item.direction == "W")
+    return any(item.number != write for item in others)
 
 
 def is_critical(classes: Classes, cycle: Cycle) -> bool:
