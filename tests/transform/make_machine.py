@@ -34,6 +34,7 @@ int main(void) {
   dk_fence(0, 0);
   dk_drain(0);
   dk_discard(0, 0);
+  dk_new_thread();
   dk_leave(0);
   dk_finish();
   dk_confirm();

@@ -53,7 +53,7 @@ from dekker.ir.instructions import (
     Store,
     StoreConditional,
 )
-from dekker.ir.program import Cell, Function, Object, Program, Thread
+from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import RegisterValue, observables
 from dekker.source import Span
 from dekker.transform.events import AccessPoint
@@ -69,7 +69,7 @@ MOST_STARTED = 4
 
 SELF, CONTROL, CONTROL_FENCED, GROUNDS = "dk.self", "dk.control", "dk.isync", "dk.grounds"
 RESULT_NEEDS, RESULT_GROUNDS = "dk.n.", "dk.g."
-STARTED, RUNNING, RETURNED = "dk_started", "dk_running", "dk_returned"
+RETURNED = "dk_returned"
 _ORDER_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 _NONE = Const(0)
 
@@ -85,13 +85,14 @@ class Instrumented:
 
 
 def instrument(
-    program: Program, model: str, delayed: frozenset[AccessPoint], buffer: int | None = None
+    program: Program, model: str, delayed: frozenset[AccessPoint], buffer: int | None = None, *, always: bool = False
 ) -> Instrumented:
     """`program` is as engines run it under the model, one of `MODELS`. `buffer` bounds the reads and the writes that
-    each thread can delay, where the text does not."""
+    each thread can delay, where the text does not. With `always`, accesses go through the machine even if there is
+    nothing to delay."""
     reads = "DK_READS" in FEATURES[model]
     points = frozenset(point for point in delayed if _can_be_delayed(program, point, reads=reads))
-    if not points:
+    if not points and not always:
         return Instrumented(program, None)
     _refuse_names(program)
     size, enough = _size(program, model, points, DEFAULT_BUFFER if buffer is None else buffer)
@@ -100,15 +101,10 @@ def instrument(
     objects, functions = machine_for(model, size)
     changed = tuple(_Rewriting(outer, function).run() for function in program.functions)
     starts = tuple(_start(arity, outer) for arity in sorted(outer.arities))
-    n_threads = len(program.threads)
-    counters = (
-        Object(STARTED, 8, (Cell(0, 8, n_threads),)),
-        Object(RUNNING, 8, (Cell(0, 8, n_threads),)),
-        *((Object(RETURNED, 8 * len(outer.returned) * size.threads),) if outer.returned else ()),
-    )
+    returned = (Object(RETURNED, 8 * len(outer.returned) * size.threads),) if outer.returned else ()
     result = replace(
         program,
-        objects=(*program.objects, *objects, *counters),
+        objects=(*program.objects, *objects, *returned),
         functions=(*changed, *starts, *functions),
         threads=tuple(_with_number(outer, thread, number) for number, thread in enumerate(program.threads)),
     )
@@ -154,11 +150,11 @@ def _size(program: Program, model: str, points: frozenset[AccessPoint], buffer: 
     keeps_grounds = bool(n_reads) and "DK_NON_ATOMIC" in FEATURES[model]
     n_writes = most((Store,), None if keeps_grounds else points)
     threads = _thread_count(program)
-    reads, writes = (int(count) if count < inf else max(buffer, 1) for count in (n_reads, n_writes))
+    reads, writes = (int(count) if count < inf else max(buffer, 1) for count in (n_reads, max(n_writes, 1)))
     while threads * (reads + writes) > SLOT_COUNT and (reads > 1 or writes > 1):
         reads, writes = (reads - 1, writes) if reads > writes else (reads, writes - 1)
     threads = min(threads, SLOT_COUNT // (reads + writes))
-    return Size(threads, reads, writes), reads >= n_reads and writes >= n_writes
+    return Size(len(program.threads), threads, reads, writes), reads >= n_reads and writes >= n_writes
 
 
 def _thread_count(program: Program) -> int:
@@ -266,7 +262,7 @@ class _Rewriting:
             for name in sorted(self._open_at(index) & {str(item) for item in used(step)}):
                 self.settle(name)
             if not isinstance(step, _IN_SECTIONS) or self._goes_back(step):
-                self.call("dk_end")
+                self.call("dk_close")
             _REWRITES.get(type(step), _Rewriting.emit)(self, step)
         starts.append(len(self.body))
         self.index = len(function.body)
@@ -452,7 +448,7 @@ class _Rewriting:
         grounds = self.grounds(step.address, step.value)
         if self.outer.grounds:
             grounds = _or(grounds, Reg(GROUNDS))
-        arguments = (step.address, Const(step.size), value, needs, decided, grounds, Const(may_delay))
+        arguments = (step.address, Const(step.size), value, needs, decided, grounds, Const(int(may_delay)))
         self.call("dk_write", SELF, *arguments)
 
     def update(self, step: Rmw | CompareExchange) -> None:
@@ -511,6 +507,7 @@ class _Rewriting:
         if self.outer.returned:
             self.call("dk_resume")
             self.emit(*(Load(name, self._cell(name), 8) for name in self.outer.returned))
+            self.call("dk_pause")
             self.set_shadows(step.dst, Reg(RESULT_NEEDS), Reg(RESULT_GROUNDS))
 
     def _hand_back(self, value: Expr | None) -> None:
@@ -521,6 +518,7 @@ class _Rewriting:
         self.call("dk_resume")
         for name in self.outer.returned:
             self.emit(Store(self._cell(name), masks.get(name, Reg(name)), 8))
+        self.call("dk_pause")
 
     def _cell(self, name: str) -> Expr:
         row = Binary("mul", 64, Reg(SELF), Const(8 * len(self.outer.returned)))
@@ -538,8 +536,8 @@ class _Rewriting:
         self.outer.arities.add(len(step.arguments))
         room = self.label()
         self.call("dk_drain", SELF)
+        self.call("dk_new_thread", dst="dk.number")
         self.emit(
-            Rmw("dk.number", "add", Address(STARTED), Const(1), 8),
             Branch(Binary("ult", 64, Reg("dk.number"), Const(self.outer.size.threads)), room),
             Refuse(f"the transformation has room for {self.outer.size.threads} threads that are started, not for more"),
         )
@@ -593,10 +591,8 @@ class _Rewriting:
 
     def _leave_first_threads(self, end: str) -> None:
         """The last of the threads that exist from the start performs what is left."""
-        self.call("dk_leave", SELF)
-        self.emit(Rmw("dk.left", "add", Address(RUNNING), Const(-1), 8))
-        self.call("dk_end")
-        self.emit(Branch(Binary("ne", 64, Reg("dk.left"), Const(1)), end))
+        self.call("dk_leave", SELF, dst="dk.last")
+        self.emit(Branch(Binary("eq", 64, Reg("dk.last"), _NONE), end))
         self.call("dk_finish")
         self.emit(Jump(end))
 

@@ -39,12 +39,16 @@ FEATURES = {
 }
 """By model, what it delays and how."""
 
-PARAMETERS = ("DK_SLOTS", "DK_THREADS", "DK_OWN", "DK_OWN_READS", "DK_OWN_BITS", "DK_READ_BITS", "DK_ALL_READS")
+PARAMETERS = (
+    *("DK_SLOTS", "DK_THREADS", "DK_FIRST_THREADS", "DK_OWN", "DK_OWN_READS"),
+    *("DK_OWN_BITS", "DK_READ_BITS", "DK_ALL_READS"),
+)
 PRIMITIVES = {
     "dk_begin": "void",
     "dk_end": "void",
     "dk_resume": "void",
     "dk_pause": "void",
+    "dk_close": "void",
     "dk_choose_yes": "int",
     "dk_choose_slot": "unsigned long long",
     "dk_choose_slot_or_none": "unsigned long long",
@@ -60,8 +64,10 @@ _MIXED = "delayed accesses that overlap without being equal"
 
 @dataclass(frozen=True)
 class Size:
-    """How many delayed accesses there are room for: so many threads, with so many reads and writes each."""
+    """How many delayed accesses there are room for: so many threads, with so many reads and writes each. `first` of the
+    threads exist from the start."""
 
+    first: int
     threads: int
     reads: int
     writes: int
@@ -77,7 +83,7 @@ class Size:
     @property
     def constants(self) -> dict[str, int]:
         read_bits = (1 << self.reads) - 1
-        values = (self.slots, self.threads, self.own, self.reads, (1 << self.own) - 1, read_bits)
+        values = (self.slots, self.threads, self.first, self.own, self.reads, (1 << self.own) - 1, read_bits)
         all_reads = sum(read_bits << thread * self.own for thread in range(self.threads))
         return dict(zip(PARAMETERS, (*values, all_reads), strict=True))
 
@@ -111,14 +117,15 @@ def _constant(step: Instruction, constants: Mapping[str, Expr]) -> Instruction:
 
 def _primitives(size: Size) -> tuple[Function, ...]:
     """A section that is paused goes on until the next one begins: that a thread delays accesses commutes with what
-    others do, so nobody has to come between. `dk_full` is called where an access would be delayed, but there is no
-    room: one run says so and ends, another goes on without the delay."""
+    others do, so nobody has to come between. `dk_close` ends it. `dk_full` is called where an access would be delayed,
+    but there is no room: one run says so and ends, another goes on without the delay."""
     full = (Choose("dk.c", 0, 1), Branch(Reg("dk.c"), "end"), Assert(Const(0), FULL), Return())
     return (
         Function("dk_begin", (), (AtomicEnd(), AtomicBegin(), Return())),
         Function("dk_end", (), (AtomicEnd(), Return())),
         Function("dk_resume", (), (AtomicBegin(), Return())),
         Function("dk_pause", (), (Return(),)),
+        Function("dk_close", (), (AtomicEnd(), Return())),
         Function("dk_choose_yes", (), _choice(1)),
         Function("dk_choose_slot", (), _choice(size.slots - 1)),
         Function("dk_choose_slot_or_none", (), _choice(size.slots)),

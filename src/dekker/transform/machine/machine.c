@@ -17,6 +17,8 @@ typedef unsigned long long dk_word;
 
 enum { DK_RR = 1, DK_RW = 2, DK_WR = 4, DK_WW = 8, DK_FULL = 15 };
 
+dk_word dk_started; /* threads that were started */
+dk_word dk_left;    /* threads from the start that have come to an end */
 dk_word dk_pending;          /* the delayed accesses that were not performed yet */
 dk_word dk_address[DK_SLOT_COUNT]; /* of a delayed access: where, */
 dk_word dk_size[DK_SLOT_COUNT];    /* how many bytes, */
@@ -590,8 +592,17 @@ void dk_discard(dk_word start, dk_word size) {
   dk_end();
 }
 
-/* The thread comes to an end. What is delayed must have been overtaken, or still be seen by others. */
-void dk_leave(dk_word self) {
+/* The number of a thread that is started. */
+dk_word dk_new_thread(void) {
+  dk_begin();
+  dk_word number = DK_FIRST_THREADS + dk_started++;
+  dk_end();
+  return number;
+}
+
+/* One of the threads that exist from the start comes to an end; returns whether it is the last. What is delayed must
+   have been overtaken, or still be seen by others. */
+int dk_leave(dk_word self) {
   dk_resume();
   dk_word left = dk_pending & DK_OWN_SLOTS(self) & ~dk_overtaken;
 #ifdef DK_NON_ATOMIC
@@ -600,7 +611,9 @@ void dk_leave(dk_word self) {
 #else
   __VERIFIER_assume(!left);
 #endif
-  dk_pause();
+  int is_last = ++dk_left == DK_FIRST_THREADS;
+  dk_end();
+  return is_last;
 }
 
 /* All accesses have been performed: nothing of what was assumed is open. */
