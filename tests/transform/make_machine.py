@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dekker.frontends import parse_files
-from dekker.ir.instructions import Assert
+from dekker.ir.instructions import Assert, Instruction
 from dekker.ir.program import Function, Program
 from dekker.ir.text import print_program
 from dekker.transform.machine import FEATURES, FOLDER, PARAMETERS, PRIMITIVES, SLOT_COUNT, THREAD_COUNT
@@ -69,7 +69,8 @@ def _stripped(program: Program, model: str) -> Program:
 
 def _without_checks(function: Function) -> Function:
     """Shifts stay in range by construction."""
-    starts, kept = [], []
+    starts: list[int] = []
+    kept: list[Instruction] = []
     for step in function.body:
         starts.append(len(kept))
         if not (isinstance(step, Assert) and step.loose):

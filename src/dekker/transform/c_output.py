@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from dekker.errors import UnsupportedError
@@ -67,6 +68,15 @@ _KEYWORDS = frozenset(
     )
 )
 _RUNTIME = frozenset(("dk_close",))
+_TEXTS = ("preamble.c", "machine.c", "operators.c")
+_LOCAL = ("place", "old", "operand", "expected", "desired", "equal", "threads", "unused")
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    """What the machine, the parts around it and C itself call something."""
+    texts = "".join((FOLDER / name).read_text(encoding="utf-8") for name in _TEXTS)
+    return _KEYWORDS | frozenset(re.findall(r"\b(?:dk|DK|uint|pthread)_\w+", texts)) | frozenset(_LOCAL)
 
 
 def instrumented_c(source: Program, instrumented: Instrumented, model: str, strategy: str) -> str:
@@ -76,7 +86,7 @@ def instrumented_c(source: Program, instrumented: Instrumented, model: str, stra
 
 
 def _identifier(name: str) -> str:
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    plain = re.sub(r"\W", "_", re.sub(r"^dk\.", "dkr_", name), flags=re.ASCII)
     if not plain or plain[0].isdigit() or plain in _KEYWORDS:
         plain = f"v_{plain}"
     return plain
@@ -106,10 +116,10 @@ class _Output:
         self.source, self.instrumented, self.model, self.strategy = source, instrumented, model, strategy
         self.program = instrumented.program
         own = [item.name for item in source.objects] + [item.name for item in source.functions]
-        self.symbols = _Names(set(_KEYWORDS))
-        for item in self.program.functions:
-            if item.name.startswith("dk_"):
-                self.symbols(item.name)
+        self.symbols = _Names(set(_reserved()) | {f"thread_{number}" for number in range(len(source.threads))})
+        for name in (*self.program.function_by_name, *self.program.object_by_name):
+            if name.startswith("dk_"):
+                self.symbols.found[name] = name
         for name in own:
             self.symbols(name)
         self.shown = self._shown()
