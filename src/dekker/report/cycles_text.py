@@ -25,6 +25,8 @@ def cycles_text(report: CyclesReport, most: int) -> str:
 
 
 def summary(report: CyclesReport) -> str:
+    if not report.cycles and not report.complete:
+        return f"there are too many candidates for critical cycles under {report.model} to list any"
     if not report.cycles:
         return f"no critical cycle under {report.model}: every execution is one of sc"
     kinds = Counter(cycle.idiom for cycle in report.cycles)

@@ -21,7 +21,7 @@ from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppab
 from dekker.run.fence_spelling import spellings
 from dekker.run.prepare import prepare
 from dekker.transform.classes import classes_of
-from dekker.transform.cycles import Cycles, critical_cycles
+from dekker.transform.cycles import Cycles, candidates, critical_cycles
 from dekker.transform.describe import describe_cycles
 from dekker.transform.fence_placement import Places, broken_cycles, find_places, place_fences, useful_markers
 from dekker.transform.graph import event_graph
@@ -202,7 +202,9 @@ class _Work:
     def _useful(self) -> frozenset[int]:
         cycles = self.analysis.cycles
         if not cycles.complete:
-            found = frozenset(marker for item in cycles.candidates for marker in self.analysis.places.between(item))
+            classes = self.analysis.places.classes
+            segments = (segment for part in cycles.components for segment in candidates(classes, part))
+            found = frozenset(marker for item in segments for marker in self.analysis.places.between(item))
         else:
             found = useful_markers(self.analysis.places, cycles.found)
         same = self._representatives()

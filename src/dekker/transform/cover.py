@@ -16,13 +16,10 @@ from dekker.transform.cycles import Segment
 from dekker.transform.solver import cheapest_cover
 
 MOST_ROUNDS = 60
-MOST_SEGMENTS = 20_000
 
 
 def cover_walks(classes: Classes, candidates: Sequence[Segment], cost: Callable[[Segment], float]) -> set[Segment]:
     unsafe = [item for item in candidates if classes.unsafe(classes.all[item.first], classes.all[item.second])]
-    if len(candidates) > MOST_SEGMENTS:
-        return set(unsafe)
     breakable = {item for item in unsafe if classes.breakable(classes.all[item.first], classes.all[item.second])}
     ordered = sorted(breakable)
     number = {segment: index for index, segment in enumerate(ordered)}

@@ -21,7 +21,7 @@ For the selection of delays cycles count, too, that come back to a thread (`revi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from dekker.transform.classes import Classes, EventClass
 from dekker.transform.reach import components
 
 MOST_CYCLES = 20_000
-MOST_STEPS = 200_000
+MOST_STEPS = 100_000
 
 
 class Segment(NamedTuple):
@@ -57,12 +57,11 @@ class Cycle:
 
 @dataclass
 class Cycles:
-    """`complete`: all were found. `candidates` are all pairs of components that might be on a cycle."""
+    """`complete`: all were found. `components` are the classes that may be on a common cycle."""
 
     found: list[Cycle]
     complete: bool
-    components: int
-    candidates: list[Segment] = field(default_factory=list)
+    components: list[list[EventClass]]
 
     @cached_property
     def segments(self) -> frozenset[Segment]:
@@ -71,13 +70,21 @@ class Cycles:
 
 def critical_cycles(classes: Classes, *, revisits: bool = False, most: int = MOST_CYCLES) -> Cycles:
     parts = _components(classes)
-    result = Cycles([], True, len(parts))
+    result = Cycles([], True, parts)
     for part in parts:
         search = _Search(classes, part, revisits, most - len(result.found))
-        result.candidates += search.segments
         result.found += search.run()
         result.complete = result.complete and not search.exhausted
     return result
+
+
+def candidates(classes: Classes, part: list[EventClass]) -> Iterator[Segment]:
+    """All pairs of a component."""
+    members = {item.number for item in part}
+    for item in part:
+        for other in classes.by_thread[item.thread]:
+            if other.number in members and classes.exists(item, other):
+                yield Segment(item.number, other.number)
 
 
 def relaxed_links(classes: Classes, cycle: Cycle) -> Iterator[int]:
@@ -90,16 +97,30 @@ def relaxed_links(classes: Classes, cycle: Cycle) -> Iterator[int]:
             continue
         if classes.fenced(classes.all[behind.first], classes.all[behind.second]):
             continue
-        writes = link.through is not None or classes.all[before.second].direction == "W"
-        in_front = link.through is None and classes.fenced(classes.all[before.first], classes.all[before.second])
-        if (writes and not in_front) or _another_writes(classes, before.second, behind.first):
+        if link.through is None and classes.all[before.second].direction == "R":
+            continue
+        if not (fence_in_front_suffices(classes, cycle, index) and _fenced(classes, before)):
             yield index
 
 
-def _another_writes(classes: Classes, write: int, read: int) -> bool:
-    """Whether the read may take a write that comes after this one in coherence, and has no fence in front."""
-    others = (item for item in classes.partners(classes.all[read]) if item.direction == "W")
-    return any(item.number != write for item in others)
+def fence_in_front_suffices(classes: Classes, cycle: Cycle, index: int) -> bool:
+    """Whether the read of a link sees a write of the thread that the link comes from, and not one that a third thread
+    put in its place."""
+    leaving = classes.all[cycle.segments[index].second]
+    entry = classes.all[cycle.segments[(index + 1) % len(cycle.segments)].first]
+    if cycle.links[index].through is not None or leaving.direction != "W":
+        return False
+    return not any(
+        other.direction == "W"
+        and (other.thread != leaving.thread or classes.graph.threads[other.thread].many)
+        and classes.meets(leaving, other)
+        and classes.meets(other, entry)
+        for other in classes.by_atom[leaving.atom]
+    )
+
+
+def _fenced(classes: Classes, segment: Segment) -> bool:
+    return classes.fenced(classes.all[segment.first], classes.all[segment.second])
 
 
 def is_critical(classes: Classes, cycle: Cycle) -> bool:
@@ -140,19 +161,32 @@ class _Search:
         self.classes, self.revisits, self.most = classes, revisits, most
         self.exhausted = False
         self._steps = 0
-        members = {item.number for item in part}
+        self._part = part
+        self._members = {item.number for item in part}
+        self._known_exits: dict[int, list[EventClass]] = {}
         self._entries = {
-            item.number: [other for other in classes.by_atom[item.atom] if other.number in members] for item in part
-        }
-        self._exits = {
-            item.number: [
-                other
-                for other in classes.by_thread[item.thread]
-                if other.number in members and classes.exists(item, other)
-            ]
+            item.number: [other for other in classes.by_atom[item.atom] if other.number in self._members]
             for item in part
         }
-        self.segments = [Segment(item.number, other.number) for item in part for other in self._exits[item.number]]
+
+    def _exits(self, item: EventClass) -> list[EventClass]:
+        if item.number not in self._known_exits:
+            self._known_exits[item.number] = [
+                other
+                for other in self.classes.by_thread[item.thread]
+                if other.number in self._members and self.classes.exists(item, other)
+            ]
+        return self._known_exits[item.number]
+
+    def _closing_exits(self, entry: EventClass, start: EventClass) -> list[EventClass]:
+        """Those from which the cycle can end; the others only matter if longer cycles are looked for."""
+        found = [
+            other
+            for other in self.classes.by_atom[start.atom]
+            if other.thread == entry.thread and other.number in self._members and self.classes.exists(entry, other)
+        ]
+        self._longer = self._longer or len(found) < len(self._exits(entry))
+        return found
 
     def run(self) -> list[Cycle]:
         """Short cycles first, so that these are known if there are too many."""
@@ -160,7 +194,9 @@ class _Search:
         self._length, self._longer = 1, True
         while self._longer and not self.exhausted:
             self._longer = False
-            for start in self.segments:
+            for start in candidates(self.classes, self._part):
+                if self.exhausted:
+                    break
                 thread = self.classes.all[start.first].thread
                 for cycle in self._extend([start], [], frozenset((thread,)), frozenset()):
                     if is_critical(self.classes, cycle):
@@ -189,7 +225,8 @@ class _Search:
             if not self._free(entry.thread, threads) or self._splits(segments, entry):
                 continue
             for link, now in self._links(leaving, entry, threads, closing=False):
-                for step in self._exits[entry.number]:
+                last = len(segments) + 1 == self._length
+                for step in self._closing_exits(entry, start) if last else self._exits(entry):
                     segment = Segment(entry.number, step.number)
                     self._steps += 1
                     if self._steps > MOST_STEPS:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Exit, Fence, Join, Spawn
 from dekker.transform.classes import Classes
-from dekker.transform.cycles import Cycle, Segment, relaxed_links
+from dekker.transform.cycles import Cycle, Segment, fence_in_front_suffices, relaxed_links
 from dekker.transform.fence_kinds import FenceKinds
 from dekker.transform.reach import Reached, reach
 from dekker.transform.solver import cheapest_cover
@@ -172,7 +172,7 @@ def _needs(classes: Classes, cycles: Iterable[Cycle]) -> Iterator[_Need]:
             before, behind = cycle.segments[index], cycle.segments[(index + 1) % len(cycle.segments)]
             target = classes.all[behind.second].direction
             alternatives = [(behind, "RW" if target == "W" else "full")]
-            if cycle.links[index].through is None:
+            if fence_in_front_suffices(classes, cycle, index):
                 alternatives.append((before, classes.all[before.first].direction + "W"))
             yield _Need(tuple(alternatives))
 

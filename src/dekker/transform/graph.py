@@ -85,6 +85,7 @@ class EventGraph:
     perhaps_ordered: dict[int, int] = field(default_factory=dict)
     uncumulated: dict[int, int] = field(default_factory=dict)
     flows: list[FlowGraph] = field(default_factory=list)
+    orders: list[ThreadOrder] = field(default_factory=list)
     nodes: int = 0
 
     def members(self, thread: int, bits: int) -> Iterator[Event]:
@@ -240,12 +241,13 @@ def _order(graph: EventGraph, flow: FlowGraph) -> None:
     bits = [0] * len(flow.instruction)
     for event in events:
         bits[event.node] |= 1 << event.bit
-    order = _ThreadOrder(graph, flow, events, bits)
+    order = ThreadOrder(graph, flow, events, bits)
+    graph.orders.append(order)
     for event in events:
         order.fill(event)
 
 
-class _ThreadOrder:
+class ThreadOrder:
     """What is reached from the nodes of a thread, without fences of each kind; computed when it is needed."""
 
     def __init__(self, graph: EventGraph, flow: FlowGraph, events: list[Event], bits: list[int]) -> None:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dekker.ir.expressions import Expr
-from dekker.ir.flow import defined, live_at_starts, successors, used
+from dekker.ir.flow import defined, successors, used
 from dekker.ir.instructions import (
     Allocate,
     Assign,
@@ -53,7 +53,6 @@ from dekker.transform.values import (
 _WORD = 4
 _WHOLE = "whole"
 _RESULT = "result"
-_LONG = 400
 
 
 class Place(NamedTuple):
@@ -258,16 +257,35 @@ class _Solver:
 
 
 def read_before_written(function: Function) -> frozenset[str]:
-    """Registers that may be 0 because nothing was written to them. In long functions, which compilers made, only those
-    that are read before any code writes them."""
-    if len(function.body) <= _LONG:
-        live = live_at_starts(function, frozenset())[0]
-        return frozenset(item for item in live if isinstance(item, str)) - set(function.parameters)
-    written, found = set[object](function.parameters), set[str]()
-    for instruction in function.body:
-        found |= {item for item in used(instruction) - written if isinstance(item, str)}
-        written |= defined(instruction)
-    return frozenset(found)
+    """Registers that may still be 0 when they are read, because nothing was written to them."""
+    bits: dict[object, int] = {}
+
+    def mask(items: Iterable[object]) -> int:
+        found = 0
+        for item in items:
+            found |= 1 << bits.setdefault(item, len(bits))
+        return found
+
+    body = function.body
+    reads, writes = [mask(used(step)) for step in body], [mask(defined(step)) for step in body]
+    everything = (1 << len(bits)) - 1
+    written = [everything] * (len(body) + 1)
+    written[0] = mask(function.parameters) & everything
+    pending, found = deque((0,)), 0
+    seen = bytearray(len(body) + 1)
+    while pending:
+        index = pending.popleft()
+        if index == len(body):
+            continue
+        seen[index] = 1
+        found |= reads[index] & ~written[index]
+        behind = written[index] | writes[index]
+        for step in successors(function, index):
+            if written[step] & behind != written[step] or not seen[step]:
+                written[step] &= behind
+                seen[step] = 1
+                pending.append(step)
+    return frozenset(item for item, bit in bits.items() if isinstance(item, str) and found >> bit & 1)
 
 
 def _words(offset: int | None, size: int) -> tuple[int | None, ...]:

@@ -20,7 +20,8 @@ One pair per cycle is too few if that is taken literally. What is added:
    and so are all writes that a cycle may enter a thread from.
 
 If there are too many cycles to list, those that a choice leaves whole are looked for one at a time, as closed walks in
-the graph of classes, until there is none. Some of these walks are no critical cycles, so it may be more than needed.
+the graph of classes, until there is none. Some of these walks are no critical cycles, so it may be more than needed. If
+even the pairs are too many, all unsafe ones that may be on a cycle are delayed.
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice, product
 
 from dekker.ir.program import Program
-from dekker.transform.classes import Classes, classes_of
+from dekker.transform.classes import Classes, EventClass, classes_of
 from dekker.transform.cover import cover_walks
-from dekker.transform.cycles import Cycle, Cycles, Segment, critical_cycles
+from dekker.transform.cycles import Cycle, Cycles, Segment, candidates, critical_cycles
 from dekker.transform.events import AccessPoint, Delay, access_points
 from dekker.transform.graph import Event, EventGraph, event_graph
 from dekker.transform.rules import rules_of
 from dekker.transform.solver import cheapest_cover
 
+MOST_SEGMENTS = 20_000
 COSTS = {"WR": 1, "WW": 1, "RW": 2, "RR": 3}
 
 
@@ -71,12 +74,29 @@ def select(program: Program, model: str, strategy: Strategy) -> Selection:
         return Selection(frozenset(Delay(point, point) for point in access_points(program)), (), True)
     classes = classes_of(event_graph(program, rules))
     cycles = critical_cycles(classes, revisits=True)
-    if not rules.atomic_writes:
-        segments: Iterable[Segment] = cycles.segments if cycles.complete else cycles.candidates
-        delays = _with_all_between(classes, segments)
-    else:
-        delays = _with_closure(classes, _chosen(classes, cycles, strategy))
-    return Selection(frozenset(delays), tuple(cycles.found), cycles.complete)
+    return Selection(frozenset(_delays(classes, cycles, strategy)), tuple(cycles.found), cycles.complete)
+
+
+def _delays(classes: Classes, cycles: Cycles, strategy: Strategy) -> Iterator[Delay]:
+    if not classes.graph.rules.atomic_writes:
+        if cycles.complete:
+            return _with_all_between(classes, cycles.segments)
+        return _everything_in(classes, cycles)
+    if cycles.complete:
+        return _with_closure(classes, _chosen(classes, cycles, strategy))
+    listed = _listed(classes, cycles)
+    if listed is None:
+        return _all_unsafe(classes, cycles)
+    if strategy is Strategy.ALL_PAIRS:
+        return _with_closure(classes, _unsafe(classes, listed))
+    return _with_closure(classes, cover_walks(classes, listed, lambda segment: _cost(classes, segment)))
+
+
+def _listed(classes: Classes, cycles: Cycles) -> list[Segment] | None:
+    """All pairs of components, if they are not too many."""
+    pairs = (segment for part in cycles.components for segment in candidates(classes, part))
+    found = list(islice(pairs, MOST_SEGMENTS + 1))
+    return found if len(found) <= MOST_SEGMENTS else None
 
 
 # --- which pairs
@@ -84,9 +104,7 @@ def select(program: Program, model: str, strategy: Strategy) -> Selection:
 
 def _chosen(classes: Classes, cycles: Cycles, strategy: Strategy) -> Iterable[Segment]:
     if strategy is Strategy.ALL_PAIRS:
-        return _unsafe(classes, cycles.segments if cycles.complete else cycles.candidates)
-    if not cycles.complete:
-        return cover_walks(classes, cycles.candidates, lambda segment: _cost(classes, segment))
+        return _unsafe(classes, cycles.segments)
     forced, demands = set[Segment](), []
     for cycle in cycles.found:
         breakable = [segment for segment in cycle.segments if _breakable(classes, segment)]
@@ -134,26 +152,27 @@ def _cost(classes: Classes, segment: Segment) -> float:
 
 
 def _with_closure(classes: Classes, segments: Iterable[Segment]) -> Iterator[Delay]:
+    """Only what lies on a way without a fence between the two can be overtaken with the first."""
     graph = classes.graph
     for first, second in sorted(segments):
-        targets = classes.all[second].mask
-        thread = classes.all[first].thread
-        before = _mask(event for event in graph.of_thread[thread] if graph.after[event.number] & targets)
-        for event in classes.all[first].members:
-            reached = graph.unordered[event.number] & targets
-            if reached:
-                for delayed in _closure(graph, event, before):
-                    for other in graph.members(thread, graph.after[delayed.number] & targets):
+        start, targets = classes.all[first], classes.all[second].mask
+        unfenced = graph.orders[start.thread].without(start.direction + classes.all[second].direction)
+        before = _mask(event for event in graph.of_thread[start.thread] if unfenced.after(event.node) & targets)
+        for event in start.members:
+            if graph.unordered[event.number] & targets:
+                for delayed in _closure(graph, event, before & unfenced.after(event.node)):
+                    for other in graph.members(start.thread, unfenced.after(delayed.node) & targets):
                         yield Delay(delayed.point, other.point)
 
 
-def _closure(graph: EventGraph, event: Event, before: int) -> Iterator[Event]:
-    pending, seen = [event], 1 << event.bit
+def _closure(graph: EventGraph, event: Event, between: int, seen: int = 0) -> Iterator[Event]:
+    """The event, and what has to be delayed with it; not what was `seen` already."""
+    pending, seen = [event], seen | 1 << event.bit
     while pending:
         current = pending.pop()
         yield current
         kept = graph.perhaps_ordered[current.number] | _same_place(graph, current)
-        found = kept & graph.after[current.number] & before & ~seen
+        found = kept & graph.after[current.number] & between & ~seen
         seen |= found
         pending += graph.members(event.thread, found)
 
@@ -168,6 +187,49 @@ def _same_place(graph: EventGraph, event: Event) -> int:
         for other in graph.of_thread[event.thread]
         if other.direction in directions and (not atoms.isdisjoint(other.atoms) or not atoms)
     )
+
+
+def _all_unsafe(classes: Classes, cycles: Cycles) -> Iterator[Delay]:
+    """All unsafe pairs of components, each delayed access with one that it may be delayed beyond."""
+    graph = classes.graph
+    for part in cycles.components:
+        for thread, pair in product({item.thread for item in part}, sorted(graph.rules.relaxed)):
+            starts = _mask_of(part, thread, pair[0])
+            targets = _mask_of(part, thread, pair[1])
+            unfenced = graph.orders[thread].without(pair)
+            before = _mask(event for event in graph.of_thread[thread] if unfenced.after(event.node) & targets)
+            seen = 0
+            for event in graph.members(thread, starts):
+                if seen >> event.bit & 1 or not graph.unordered[event.number] & targets:
+                    continue
+                for delayed in _closure(graph, event, before & unfenced.after(event.node), seen):
+                    seen |= 1 << delayed.bit
+                    beyond = unfenced.after(delayed.node) & targets
+                    if beyond:
+                        yield Delay(delayed.point, next(graph.members(thread, beyond)).point)
+
+
+def _everything_in(classes: Classes, cycles: Cycles) -> Iterator[Delay]:
+    """All accesses of components with all that lies between, each with one that it may be delayed beyond."""
+    graph = classes.graph
+    for part in cycles.components:
+        for thread in {item.thread for item in part}:
+            mask = _mask_of(part, thread, "R") | _mask_of(part, thread, "W")
+            after = 0
+            for event in graph.members(thread, mask):
+                after |= graph.after[event.number]
+            between = mask | _mask(event for event in graph.members(thread, after) if graph.after[event.number] & mask)
+            for event in graph.members(thread, between):
+                beyond = graph.after[event.number] & mask or 1 << event.bit
+                yield Delay(event.point, next(graph.members(thread, beyond)).point)
+
+
+def _mask_of(part: list[EventClass], thread: int, direction: str) -> int:
+    found = 0
+    for item in part:
+        if item.thread == thread and item.direction == direction:
+            found |= item.mask
+    return found
 
 
 def _with_all_between(classes: Classes, segments: Iterable[Segment]) -> Iterator[Delay]:

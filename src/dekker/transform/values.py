@@ -27,10 +27,12 @@ from dekker.ir.expressions import (
 from dekker.ir.floating import FLOAT_BINARY_OPERATORS, FLOAT_UNARY_OPERATORS
 
 MOST_OFFSETS = 8
+_MOST_NUMBERS = 4
 _MOST_COMBINATIONS = 64
 _POINTER_WIDTH = 32
 _COMPARISONS = frozenset("eq ne ult ugt ule uge slt sgt sle sge".split())
 _FLOATING = FLOAT_BINARY_OPERATORS.keys() | FLOAT_UNARY_OPERATORS.keys()
+_ABSORBING = frozenset(("and", "mul"))
 _CANCELLING = frozenset(("xor", "sub"))
 
 
@@ -84,11 +86,18 @@ def evaluate(expression: Expr, register: Callable[[str], Value]) -> Value:
 
 
 def widened(value: Value) -> Value:
-    """The value with at most so many offsets for each base, which makes every analysis end."""
-    if len(value) <= MOST_OFFSETS:
+    """The value with at most so many offsets for each base, which makes every analysis end; any offset includes all."""
+    if len(value) == 1:
         return value
     counts = Counter(target.base for target in value)
-    return frozenset(blurred(target) if counts[target.base] > MOST_OFFSETS else target for target in value)
+    if len(counts) == len(value):
+        return value
+    anywhere = {
+        base
+        for base, count in counts.items()
+        if count > (_MOST_NUMBERS if base == NUMBER else MOST_OFFSETS) or Target(base, None) in value
+    }
+    return frozenset(blurred(target) if target.base in anywhere else target for target in value)
 
 
 def blurred(target: Target) -> Target:
@@ -115,12 +124,18 @@ def _unary(op: str, width: int, operand: Value) -> Value:
 def _binary(op: str, width: int, left: Value, right: Value) -> Value:
     if op in _COMPARISONS or op in _FLOATING:
         return ANY_NUMBER
+    if ANY_NUMBER in (left, right) and op not in _ABSORBING and _only_numbers(left) and _only_numbers(right):
+        return ANY_NUMBER
     if len(left) * len(right) > _MOST_COMBINATIONS:
         return ANY_NUMBER | blurred_pointers(left | right)
     found: set[Target] = set()
     for first, second in product(left, right):
         found |= _combined(op, width, first, second)
     return widened(frozenset(found))
+
+
+def _only_numbers(value: Value) -> bool:
+    return all(base == NUMBER for base, _ in value)
 
 
 def _combined(op: str, width: int, left: Target, right: Target) -> Value:
@@ -135,7 +150,7 @@ def _combined(op: str, width: int, left: Target, right: Target) -> Value:
 
 def _number(op: str, width: int, left: int | None, right: int | None) -> Value:
     if left is None or right is None:
-        zero = op in ("and", "mul") and 0 in (left, right)
+        zero = op in _ABSORBING and 0 in (left, right)
         return ONLY_ZERO if zero else ANY_NUMBER
     return frozenset((Target(NUMBER, evaluate_binary(op, width, left, right)),))
 
