@@ -84,9 +84,12 @@ class Explorer {
     const Mark before = run_.mark();
     const std::size_t lowest = run_.lowest_position(id, place);
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
+      const bool is_last = event(id).role == Role::plain && position == maximality_.last_place(id, place);
       if (run_.commit_write(id, place, position)) {
         went_on = true;
         explore();
+      } else if (is_last) {
+        note_not_last(id);
       }
       run_.undo(before);
       if (stopped()) return;
@@ -180,7 +183,11 @@ class Explorer {
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
     const std::size_t n_events = run_.events_of(event(id).thread).size();
     const bool was_running = run_.status_of(id) == ThreadStatus::running;
-    if (!run_.commit_read(id, place, source, kind)) return;
+    const bool is_last = event(id).role == Role::plain && source == maximality_.last_place(id, place);
+    if (!run_.commit_read(id, place, source, kind)) {
+      if (is_last) note_not_last(id);
+      return;
+    }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
     if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
       active_.find(run_.key_of(id))->sleeps = true;
@@ -247,8 +254,17 @@ class Explorer {
     return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_;
   }
 
+  void note_not_last(EventId id) {
+    ++outcome_.statistics.not_last;
+    note_place(id);
+  }
+
   void note_stuck(EventId id) {
     ++outcome_.statistics.stuck;
+    note_place(id);
+  }
+
+  void note_place(EventId id) {
     if (outcome_.stuck_at.thread == none) outcome_.stuck_at = run_.machine().place_of(event(id));
   }
 
