@@ -83,6 +83,7 @@ def cheapest_fences(
     slots: list[Slot] = sorted((marker, kind) for marker in universe for kind in kinds.texts)
     number = {slot: index for index, slot in enumerate(slots)}
     costs = [kinds.costs[slot[1]] * (1 + _TIE * (1 - merit(slot))) for slot in slots]
+    exclusive = [[number[marker, kind] for kind in kinds.texts] for marker in universe]
     demands: list[frozenset[Slot]] = []
     choice: dict[int, str] = {}
     while True:
@@ -93,7 +94,7 @@ def cheapest_fences(
         if not demand:
             return Cheapest(None, report, demands)
         demands.append(demand)
-        cover = cheapest_cover(costs, [[number[slot] for slot in item] for item in demands])
+        cover = cheapest_cover(costs, [[number[slot] for slot in item] for item in demands], exclusive)
         choice = _as_choice(kinds, (slots[index] for index in cover))
 
 

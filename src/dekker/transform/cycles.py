@@ -10,7 +10,9 @@ in between. What makes a cycle critical:
 4. two links of one atom could not be exchanged, so that two cycles come of it: these then stand for it;
 5. something in it may be delayed: a pair is unsafe, or, where writes are not atomic, a read may see a write before
    others do, and no cumulative fence stands in front of the write or behind the read;
-6. it is not out of thin air: reads kept before writes, and nothing but those writes being read.
+6. it is not out of thin air: reads kept before writes, and nothing but those writes being read;
+7. on POWER and ARMv7, where a global order is lacking, a cycle is also critical if a pair behind `co` or `fr` has no
+   fence, or no full fence where `fr` occurs twice or together with `co`. (R with one lwsync and one sync is allowed.)
 
 Longer runs of one place (W W R) need not be looked for, because a shorter cycle has the same pairs. The search is by
 components of the graph of classes, and in each from every pair on, to pairs with higher numbers (Tarjan 1973).
@@ -127,7 +129,37 @@ def _fenced(classes: Classes, segment: Segment) -> bool:
 def is_critical(classes: Classes, cycle: Cycle) -> bool:
     if any(classes.unsafe(classes.all[first], classes.all[second]) for first, second in cycle.segments):
         return True
-    return not _out_of_thin_air(classes, cycle) and any(True for _ in relaxed_links(classes, cycle))
+    if _out_of_thin_air(classes, cycle):
+        return False
+    return any(True for _ in relaxed_links(classes, cycle)) or bool(too_weakly_fenced(classes, cycle))
+
+
+def too_weakly_fenced(classes: Classes, cycle: Cycle) -> list[tuple[int, str]]:
+    """Where there is no global order: the pairs, by number, that need a fence or a stronger one, and whether that is
+    one that is `light` or `full` (7)."""
+    if not classes.graph.rules.propagation:
+        return []
+    kinds = [_link_kind(classes, cycle, index) for index in range(len(cycle.links))]
+    strong = kinds.count("fr") > 1 or ("fr" in kinds and "co" in kinds)
+    found = []
+    for index, kind in enumerate(kinds):
+        behind = (index + 1) % len(kinds)
+        first, second = (classes.all[number] for number in cycle.segments[behind])
+        if kind == "rf":
+            continue
+        if strong and not classes.fully_fenced(first, second):
+            found.append((behind, "full"))
+        elif not classes.fenced(first, second):
+            found.append((behind, "light"))
+    return found
+
+
+def _link_kind(classes: Classes, cycle: Cycle, index: int) -> str:
+    leaving = classes.all[cycle.segments[index].second]
+    entry = classes.all[cycle.segments[(index + 1) % len(cycle.segments)].first]
+    if leaving.direction == "R":
+        return "fr"
+    return "co" if entry.direction == "W" else "rf"
 
 
 def _out_of_thin_air(classes: Classes, cycle: Cycle) -> bool:

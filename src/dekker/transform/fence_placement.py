@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Exit, Fence, Join, Spawn
 from dekker.transform.classes import Classes
-from dekker.transform.cycles import Cycle, Segment, fence_in_front_suffices, relaxed_links
+from dekker.transform.cycles import Cycle, Segment, fence_in_front_suffices, relaxed_links, too_weakly_fenced
 from dekker.transform.fence_kinds import FenceKinds
 from dekker.transform.reach import Reached, reach
 from dekker.transform.solver import cheapest_cover
@@ -83,6 +83,7 @@ def weak_segments(classes: Classes, cycle: Cycle) -> list[Segment]:
     """The pairs of a cycle in which a fence may be needed."""
     early = list(relaxed_links(classes, cycle))
     beside = {index for link in early for index in (link, (link + 1) % len(cycle.segments))}
+    beside |= {index for index, _ in too_weakly_fenced(classes, cycle)}
     return [
         segment
         for index, segment in enumerate(cycle.segments)
@@ -132,6 +133,7 @@ def place_fences(places: Places, cycles: Iterable[Cycle], kinds: FenceKinds) -> 
     slots: list[Slot] = sorted({(marker, kind) for at in places.at for marker in at.values() for kind in kinds.texts})
     number = {slot: index for index, slot in enumerate(slots)}
     costs = [kinds.costs[kind] for _, kind in slots]
+    exclusive = [[number[marker, kind] for kind in kinds.texts] for marker in {marker for marker, _ in slots}]
     demands: set[frozenset[Slot]] = set()
     chosen: dict[int, str] = {}
     hopeless: set[Segment] = set()
@@ -149,7 +151,7 @@ def place_fences(places: Places, cycles: Iterable[Cycle], kinds: FenceKinds) -> 
                 found = True
         if not found:
             break
-        cover = cheapest_cover(costs, [[number[slot] for slot in demand] for demand in demands])
+        cover = cheapest_cover(costs, [[number[slot] for slot in demand] for demand in demands], exclusive)
         chosen = _strongest(kinds, (slots[index] for index in cover))
     return Placement(chosen, tuple(sorted(hopeless)))
 
@@ -168,6 +170,10 @@ def _needs(classes: Classes, cycles: Iterable[Cycle]) -> Iterator[_Need]:
             first, second = classes.all[segment.first], classes.all[segment.second]
             if classes.unsafe(first, second):
                 yield _Need(((segment, first.direction + second.direction),))
+        for index, strength in too_weakly_fenced(classes, cycle):
+            first, second = (classes.all[number] for number in cycle.segments[index])
+            pair = "full" if strength == "full" else first.direction + second.direction
+            yield _Need(((cycle.segments[index], pair),))
         for index in relaxed_links(classes, cycle):
             before, behind = cycle.segments[index], cycle.segments[(index + 1) % len(cycle.segments)]
             target = classes.all[behind.second].direction
@@ -200,7 +206,7 @@ def _open_way(
         return isinstance(instruction, Spawn | Join | Exit)
 
     for event in first.members:
-        if not (graph.unordered[event.number] | graph.uncumulated.get(event.number, 0)) & second.mask:
+        if not graph.after[event.number] & second.mask:
             continue
         way = _way(flow.following, event.node, targets, closed)
         if way is not None:
