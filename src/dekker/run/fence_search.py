@@ -133,7 +133,7 @@ def _grown(kinds: FenceKinds, still: Callable[[Choice], bool], choice: Choice, u
     grown = dict(choice)
     for marker in universe:
         for kind in kinds.strongest_first:
-            if marker in grown and not kinds.stronger(kind, grown[marker]):
+            if marker in grown and (kind == grown[marker] or kinds.stronger(grown[marker], kind)):
                 continue
             if still({**grown, marker: kind}):
                 grown[marker] = kind
