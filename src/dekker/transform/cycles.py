@@ -155,11 +155,12 @@ def too_weakly_fenced(classes: Classes, cycle: Cycle) -> list[tuple[int, str]]:
 
 
 def _link_kind(classes: Classes, cycle: Cycle, index: int) -> str:
+    """A third thread may overwrite what was written before it is read: then there is `co` in the link."""
     leaving = classes.all[cycle.segments[index].second]
     entry = classes.all[cycle.segments[(index + 1) % len(cycle.segments)].first]
     if leaving.direction == "R":
         return "fr"
-    return "co" if entry.direction == "W" else "rf"
+    return "rf" if entry.direction == "R" and fence_in_front_suffices(classes, cycle, index) else "co"
 
 
 def _out_of_thin_air(classes: Classes, cycle: Cycle) -> bool:
