@@ -165,7 +165,7 @@ def _link_kind(classes: Classes, cycle: Cycle, index: int) -> str:
 
 def _out_of_thin_air(classes: Classes, cycle: Cycle) -> bool:
     """Reads that are kept before the writes that the next ones read: no model here allows that."""
-    return all(link.through is None for link in cycle.links) and all(
+    return all(_link_kind(classes, cycle, index) == "rf" for index in range(len(cycle.links))) and all(
         classes.all[first].direction + classes.all[second].direction == "RW" for first, second in cycle.segments
     )
 
