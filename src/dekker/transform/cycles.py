@@ -107,16 +107,14 @@ def relaxed_links(classes: Classes, cycle: Cycle) -> Iterator[int]:
 
 
 def fence_in_front_suffices(classes: Classes, cycle: Cycle, index: int) -> bool:
-    """Whether the read of a link sees a write of the thread that the link comes from, and not one that a third thread
-    put in its place."""
+    """Whether the read of a link sees the write that the link comes from, and not another that took its place."""
     leaving = classes.all[cycle.segments[index].second]
     entry = classes.all[cycle.segments[(index + 1) % len(cycle.segments)].first]
     if cycle.links[index].through is not None or leaving.direction != "W":
         return False
     return not any(
         other.direction == "W"
-        and (other.thread != leaving.thread or classes.graph.threads[other.thread].many)
-        and classes.meets(leaving, other)
+        and (other.number != leaving.number or classes.graph.threads[other.thread].many)
         and classes.meets(other, entry)
         for other in classes.by_atom[leaving.atom]
     )

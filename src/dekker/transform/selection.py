@@ -178,12 +178,14 @@ def _closure(graph: EventGraph, event: Event, between: int, seen: int = 0) -> It
 
 
 def _same_place(graph: EventGraph, event: Event) -> int:
-    """Writes that may be to the same place: those are never overtaken."""
+    """What may be to the same place: writes are never overtaken; a read that takes a delayed write waits for what that
+    depends on."""
     atoms = set(event.atoms)
+    directions = "RW" if event.direction == "W" else "W"
     return _mask(
         other
         for other in graph.of_thread[event.thread]
-        if other.direction == "W" and (not atoms.isdisjoint(other.atoms) or not atoms)
+        if other.direction in directions and (not atoms.isdisjoint(other.atoms) or not atoms)
     )
 
 

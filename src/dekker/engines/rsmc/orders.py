@@ -82,6 +82,7 @@ IN_ORDER = CommitOrder(in_order=True)
 
 COMMIT_ORDERS: dict[str, CommitOrder] = {
     "sc": IN_ORDER,
+    "ibm370": IN_ORDER,
     "tso": IN_ORDER,
     "pso": IN_ORDER,
     "rc11": IN_ORDER,
