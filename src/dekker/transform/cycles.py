@@ -191,7 +191,8 @@ def _components(classes: Classes) -> list[list[EventClass]]:
 class _Search:
     def __init__(self, classes: Classes, part: list[EventClass], revisits: bool, safe: bool, most: int) -> None:
         self.classes, self.revisits, self.safe, self.most = classes, revisits, safe, most
-        self.exhausted = False
+        self.exhausted = self._longer = False
+        self._length = 1
         self._steps = 0
         self._part = part
         self._members = {item.number for item in part}
