@@ -34,9 +34,25 @@ class Places:
     at: list[dict[int, int]]
     _reached: dict[int, Reached] = field(default_factory=dict)
     _plain: dict[int, Reached] = field(default_factory=dict)
+    _between: dict[Segment, frozenset[int]] = field(default_factory=dict)
+    _weak: dict[Cycle, list[Segment]] = field(default_factory=dict)
 
     def between(self, segment: Segment) -> frozenset[int]:
         """The markers on ways between two accesses of a pair."""
+        if segment not in self._between:
+            self._between[segment] = self._find_between(segment)
+        return self._between[segment]
+
+    def weak(self, cycle: Cycle) -> list[Segment]:
+        if cycle not in self._weak:
+            self._weak[cycle] = weak_segments(self.classes, cycle)
+        return self._weak[cycle]
+
+    def breaks(self, segment: Segment, marker: int, kind: str) -> bool:
+        first, second = self.classes.all[segment.first], self.classes.all[segment.second]
+        return first.direction + second.direction in FENCES[kind].orders and marker in self.between(segment)
+
+    def _find_between(self, segment: Segment) -> frozenset[int]:
         first, second = self.classes.all[segment.first], self.classes.all[segment.second]
         thread = first.thread
         later = 0
@@ -92,22 +108,15 @@ def weak_segments(classes: Classes, cycle: Cycle) -> list[Segment]:
 
 
 def useful_markers(places: Places, cycles: Iterable[Cycle]) -> frozenset[int]:
-    segments = {segment for cycle in cycles for segment in weak_segments(places.classes, cycle)}
+    segments = {segment for cycle in cycles for segment in places.weak(cycle)}
     return frozenset(marker for segment in segments for marker in places.between(segment))
 
 
 def broken_cycles(places: Places, cycles: Iterable[Cycle], marker: int, kind: str) -> Iterator[int]:
     """The cycles in which a fence of this kind keeps a pair in order, by number."""
-    classes = places.classes
-    known: dict[Segment, bool] = {}
     for number, cycle in enumerate(cycles):
-        for segment in weak_segments(classes, cycle):
-            if segment not in known:
-                pair = classes.all[segment.first].direction + classes.all[segment.second].direction
-                known[segment] = pair in FENCES[kind].orders and marker in places.between(segment)
-            if known[segment]:
-                yield number
-                break
+        if any(places.breaks(segment, marker, kind) for segment in places.weak(cycle)):
+            yield number
 
 
 # --- placement
