@@ -15,6 +15,7 @@ from dekker.ir.property import Quantifier
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport
 from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, FencesReport, FenceView
+from dekker.replay.demangle import demangled
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions
 from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
@@ -239,11 +240,9 @@ class _Work:
         return self.marked.sheets[sheet].gaps[gap].line
 
     def _function(self, marker: int) -> str:
-        return next(
-            function.name
-            for function in self.marked.program.functions
-            if any(marker_of(span) == marker for span in function.spans)
-        )
+        functions = self.marked.program.functions
+        found = next(item for item in functions if any(marker_of(span) == marker for span in item.spans))
+        return demangled(found.name)
 
     def _views(self, choice: Choice, written: Mapping[str, str], without: Mapping[int, str]) -> tuple[FenceView, ...]:
         places, cycles = self.analysis.places, self.analysis.cycles.found

@@ -159,7 +159,7 @@ def test_too_many_cycles_are_said_to_be_too_many(tmp_path: Path) -> None:
     from benchmarks.cycles import generated_program  # noqa: PLC0415
 
     file = tmp_path / "generated.c"
-    file.write_text(generated_program(1000))
+    file.write_text(generated_program(600))
     outcome = dekker("show", "--cycles", "--model", "tso", "--most", "1", str(file))
     assert "too many to list" in outcome.out
 
