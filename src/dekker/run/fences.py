@@ -13,9 +13,9 @@ from dekker.ir.instructions import Assign, Fence, Print
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Quantifier
 from dekker.models import load_model
+from dekker.replay.demangle import demangled
 from dekker.report.check_report import CheckReport
 from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, FencesReport, FenceView
-from dekker.replay.demangle import demangled
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions
 from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
