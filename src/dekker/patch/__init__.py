@@ -13,7 +13,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Gap:
     """`line` is the line that a statement here stands before, in the original text (for `after`, behind). Text goes in
-    at `offset`, surrounded by `before` and `behind`. If `wrap` is given, the text between these offsets gets braces."""
+    at `offset`, surrounded by `before` and `behind`, and takes at least `width` columns. If `wrap` is given, the text
+    between these offsets gets braces."""
 
     line: int
     offset: int
@@ -21,6 +22,7 @@ class Gap:
     behind: str = " "
     wrap: tuple[int, int] | None = None
     after: bool = False
+    width: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def insert(sheet: Sheet, statements: Mapping[int, str]) -> Patched:
     for number, gap in enumerate(sheet.gaps):
         if number in statements:
             pieces += [(gap.offset, 1, number, gap.before, None)] if gap.before else []
-            pieces.append((gap.offset, 1, number, statements[number] + gap.behind, number))
+            pieces.append((gap.offset, 1, number, statements[number].ljust(gap.width) + gap.behind, number))
     text: list[str] = []
     places: dict[int, int] = {}
     added: list[tuple[int, int]] = []

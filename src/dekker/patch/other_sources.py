@@ -10,6 +10,7 @@ from dekker.patch import Gap, Sheet
 from dekker.patch.c_source import c_sheet
 from dekker.source import Span
 
+_SHORTEST = len("fence rw,rw ")
 _FIRST_FUNCTION = re.compile(r"^[ \t]*(?:static[ \t]+)?(?:void[ \t]+)?P\d+[ \t]*\(", re.MULTILINE)
 
 
@@ -46,5 +47,6 @@ def _row_gap(text: str, span: Span) -> Gap:
     left = "|".join(" " * len(cell) for cell in cells[:column])
     left += ("|" if column else "") + " " * (len(cells[column]) - len(cells[column].lstrip()))
     right = "|".join(" " * len(cell) for cell in cells[column + 1 :])
-    behind = (" |" + right if column + 1 < len(cells) else " ") + ";\n"
-    return Gap(span.line, start, before=left, behind=behind)
+    behind = ("|" + right if column + 1 < len(cells) else "") + ";\n"
+    width = len(cells[column].lstrip())
+    return Gap(span.line, start, before=left, behind=behind, width=max(width, _SHORTEST))

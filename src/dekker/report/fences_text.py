@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from dekker.report.cycles_text import cycle_record
 from dekker.transform.describe import CycleView
 
+_MOST_IDIOMS = 10
+
 NONE_NEEDED, PLACED, NO_HELP, WRONG_ANYWAY, UNDECIDED = (
     "none needed",
     "placed",
@@ -21,7 +23,8 @@ NONE_NEEDED, PLACED, NO_HELP, WRONG_ANYWAY, UNDECIDED = (
 
 @dataclass(frozen=True)
 class FenceView:
-    """`without` says what goes wrong if this one is left out, where that was tried."""
+    """`without` says what goes wrong if this one is left out, where that was tried; `more` how many cycles it breaks
+    besides those listed, which are the shortest."""
 
     file: str
     line: int
@@ -33,6 +36,7 @@ class FenceView:
     without: str = ""
     excerpt: str = ""
     function: str = ""
+    more: int = 0
 
     @property
     def place(self) -> str:
@@ -72,7 +76,7 @@ def _lines(report: FencesReport) -> Iterator[str]:
         yield f"{fence.place}: {fence.kind}"
         yield from (f"  {line}" for line in (fence.text, fence.excerpt) if line)
         if fence.cycles:
-            yield f"  breaks {_idioms(fence.cycles)}"
+            yield f"  breaks {_idioms(fence)}"
         if fence.without:
             yield f"  without it: {fence.without}"
     if report.verified or report.notes:
@@ -98,9 +102,12 @@ def _headline(report: FencesReport) -> str:
     }[report.outcome]
 
 
-def _idioms(cycles: tuple[CycleView, ...]) -> str:
-    counts = Counter(cycle.idiom for cycle in cycles)
-    return ", ".join(idiom if count == 1 else f"{idiom} ({count} times)" for idiom, count in counts.items())
+def _idioms(fence: FenceView) -> str:
+    counts = Counter(cycle.idiom for cycle in fence.cycles)
+    listed = list(counts.items())[:_MOST_IDIOMS]
+    text = ", ".join(idiom if count == 1 else f"{idiom} ({count} times)" for idiom, count in listed)
+    rest = sum(counts.values()) - sum(count for _, count in listed) + fence.more
+    return f"{text}, and {rest} longer cycles" if rest else text
 
 
 def fences_json(report: FencesReport) -> str:
@@ -131,5 +138,6 @@ def _fence_record(fence: FenceView) -> dict[str, object]:
         "text": fence.text,
         "cost": fence.cost,
         "breaks": [cycle_record(cycle) for cycle in fence.cycles],
+        "breaks_more": fence.more,
         **({"without": fence.without} if fence.without else {}),
     }

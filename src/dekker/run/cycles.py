@@ -12,6 +12,9 @@ from dekker.transform.describe import describe_cycles
 from dekker.transform.graph import event_graph
 from dekker.transform.rules import rules_of
 
+MOST_DESCRIBED = 3_000
+"""More than that nobody reads; the shortest come first."""
+
 
 def find_cycles(program: Program, name: str, *, safe: bool = False) -> CyclesReport:
     """`program` as it was read. `safe`: with those that the model keeps in order."""
@@ -19,4 +22,6 @@ def find_cycles(program: Program, name: str, *, safe: bool = False) -> CyclesRep
     model = load_model(name)
     classes = classes_of(event_graph(prepare(program, model), rules))
     cycles = critical_cycles(classes, safe=safe)
-    return CyclesReport(program.name, model.name, describe_cycles(classes, cycles.found), cycles.complete)
+    complete = cycles.complete and len(cycles.found) <= MOST_DESCRIBED
+    views = describe_cycles(classes, cycles.found[:MOST_DESCRIBED])
+    return CyclesReport(program.name, model.name, views, complete)

@@ -83,6 +83,7 @@ def cheapest_fences(
     slots: list[Slot] = sorted((marker, kind) for marker in universe for kind in kinds.texts)
     number = {slot: index for index, slot in enumerate(slots)}
     costs = [kinds.costs[slot[1]] * (1 + _TIE * (1 - merit(slot))) for slot in slots]
+    exclusive = [[number[marker, kind] for kind in kinds.texts] for marker in universe]
     demands: list[frozenset[Slot]] = []
     choice: dict[int, str] = {}
     while True:
@@ -93,7 +94,7 @@ def cheapest_fences(
         if not demand:
             return Cheapest(None, report, demands)
         demands.append(demand)
-        cover = cheapest_cover(costs, [[number[slot] for slot in item] for item in demands])
+        cover = cheapest_cover(costs, [[number[slot] for slot in item] for item in demands], exclusive)
         choice = _as_choice(kinds, (slots[index] for index in cover))
 
 
@@ -132,7 +133,7 @@ def _grown(kinds: FenceKinds, still: Callable[[Choice], bool], choice: Choice, u
     grown = dict(choice)
     for marker in universe:
         for kind in kinds.strongest_first:
-            if marker in grown and not kinds.stronger(kind, grown[marker]):
+            if marker in grown and (kind == grown[marker] or kinds.stronger(grown[marker], kind)):
                 continue
             if still({**grown, marker: kind}):
                 grown[marker] = kind

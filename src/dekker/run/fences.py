@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from dekker.ir.instructions import Assign, Fence, Print
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Quantifier
 from dekker.models import load_model
+from dekker.replay.demangle import demangled
 from dekker.report.check_report import CheckReport
 from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, FencesReport, FenceView
 from dekker.result import Verdict
@@ -21,13 +23,14 @@ from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppab
 from dekker.run.fence_spelling import spellings
 from dekker.run.prepare import prepare
 from dekker.transform.classes import classes_of
-from dekker.transform.cycles import Cycles, candidates, critical_cycles
+from dekker.transform.cycles import Cycles, Segment, candidates, critical_cycles
 from dekker.transform.describe import describe_cycles
 from dekker.transform.fence_placement import Places, broken_cycles, find_places, place_fences, useful_markers
 from dekker.transform.graph import event_graph
 from dekker.transform.rules import rules_of
 
 SC = "sc"
+MOST_DESCRIBED = 100
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,7 @@ class _Work:
     checker: Checker
     options: FenceOptions
     analysis: _Analysis
+    _pairs: Counter[Segment] | None = None
 
     def cheapest(self) -> Proposal:
         before = self.checker.holds(self.marked.original)
@@ -211,9 +215,12 @@ class _Work:
         return frozenset(same.get(marker, marker) for marker in found)
 
     def _merit(self, slot: tuple[int, str]) -> float:
-        """How many of the cycles it breaks."""
-        cycles = self.analysis.cycles.found
-        return sum(1 for _ in broken_cycles(self.analysis.places, cycles, *slot)) / max(1, len(cycles))
+        """How many of the pairs of cycles it keeps in order."""
+        if self._pairs is None:
+            weak = self.analysis.places.weak
+            self._pairs = Counter(segment for cycle in self.analysis.cycles.found for segment in weak(cycle))
+        kept = sum(count for pair, count in self._pairs.items() if self.analysis.places.breaks(pair, *slot))
+        return kept / max(1, self._pairs.total())
 
     def _representatives(self) -> dict[int, int]:
         found: dict[int, int] = {}
@@ -233,11 +240,9 @@ class _Work:
         return self.marked.sheets[sheet].gaps[gap].line
 
     def _function(self, marker: int) -> str:
-        return next(
-            function.name
-            for function in self.marked.program.functions
-            if any(marker_of(span) == marker for span in function.spans)
-        )
+        functions = self.marked.program.functions
+        found = next(item for item in functions if any(marker_of(span) == marker for span in item.spans))
+        return demangled(found.name)
 
     def _views(self, choice: Choice, written: Mapping[str, str], without: Mapping[int, str]) -> tuple[FenceView, ...]:
         places, cycles = self.analysis.places, self.analysis.cycles.found
@@ -246,7 +251,8 @@ class _Work:
             sheet, number = self.marked.gaps[marker]
             gap = self.marked.sheets[sheet].gaps[number]
             lines = self.marked.sheets[sheet].text.splitlines()
-            broken = [cycles[index] for index in broken_cycles(places, cycles, marker, kind)]
+            numbers = list(broken_cycles(places, cycles, marker, kind))
+            broken = [cycles[index] for index in numbers[:MOST_DESCRIBED]]
             view = FenceView(
                 self.marked.paths[sheet],
                 gap.line,
@@ -258,6 +264,7 @@ class _Work:
                 without.get(marker, ""),
                 lines[gap.line - 1].strip() if gap.line <= len(lines) else "",
                 self._function(marker),
+                max(0, len(numbers) - MOST_DESCRIBED),
             )
             found.append(view)
         return tuple(sorted(found, key=lambda view: (view.file, view.line)))

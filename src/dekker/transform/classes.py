@@ -32,6 +32,7 @@ class EventClass:
     unordered: int
     perhaps_ordered: int
     uncumulated: int
+    without_full: int
 
 
 @dataclass(eq=False)
@@ -74,6 +75,9 @@ class Classes:
     def fenced(self, first: EventClass, second: EventClass) -> bool:
         """Whether a cumulative fence stands on every way between them."""
         return not first.uncumulated & second.mask
+
+    def fully_fenced(self, first: EventClass, second: EventClass) -> bool:
+        return not first.without_full & second.mask
 
     def _forwards(self, first: EventClass, second: EventClass) -> bool:
         """Whether the second may read what its own thread wrote in between."""
@@ -136,13 +140,13 @@ def _class(
     partners: frozenset[int],
     members: list[Event],
 ) -> EventClass:
-    mask = after = unordered = perhaps = uncumulated = 0
+    mask = after = unordered = perhaps = uncumulated = without_full = 0
     for event in members:
         mask |= 1 << event.bit
         after |= graph.after[event.number]
         unordered |= graph.unordered[event.number]
         perhaps |= graph.perhaps_ordered[event.number]
         uncumulated |= graph.uncumulated.get(event.number, 0)
-    return EventClass(
-        number, thread, direction, atom, partners, tuple(members), mask, after, unordered, perhaps, uncumulated
-    )
+        without_full |= graph.without_full.get(event.number, 0)
+    bits = (mask, after, unordered, perhaps, uncumulated, without_full)
+    return EventClass(number, thread, direction, atom, partners, tuple(members), *bits)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dekker.ir.instructions import Join
 from dekker.transform.flow_graph import FlowGraph
 from dekker.transform.points_to import PointsTo
-from dekker.transform.values import Handle
+from dekker.transform.values import ONLY_ZERO, Handle, Target
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _joins(points_to: PointsTo, flow: FlowGraph, node: int, thread: int) -> bool
     if not isinstance(instruction, Join):
         return False
     value = points_to.value(flow.thread, flow.place[node][0], instruction.thread)
-    return {target.base for target in value} == {Handle(thread)}
+    return value - ONLY_ZERO == {Target(Handle(thread), 0)}  # 0 is the first thread, which nobody waits for
 
 
 def _one_after_the_other(

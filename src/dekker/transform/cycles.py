@@ -10,7 +10,9 @@ in between. What makes a cycle critical:
 4. two links of one atom could not be exchanged, so that two cycles come of it: these then stand for it;
 5. something in it may be delayed: a pair is unsafe, or, where writes are not atomic, a read may see a write before
    others do, and no cumulative fence stands in front of the write or behind the read;
-6. it is not out of thin air: reads kept before writes, and nothing but those writes being read.
+6. it is not out of thin air: reads kept before writes, and nothing but those writes being read;
+7. on POWER and ARMv7, where a global order is lacking, a cycle is also critical if a pair behind `co` or `fr` has no
+   fence, or no full fence where `fr` occurs twice or together with `co`. (R with one lwsync and one sync is allowed.)
 
 Longer runs of one place (W W R) need not be looked for, because a shorter cycle has the same pairs. The search is by
 components of the graph of classes, and in each from every pair on, to pairs with higher numbers (Tarjan 1973).
@@ -105,16 +107,14 @@ def relaxed_links(classes: Classes, cycle: Cycle) -> Iterator[int]:
 
 
 def fence_in_front_suffices(classes: Classes, cycle: Cycle, index: int) -> bool:
-    """Whether the read of a link sees a write of the thread that the link comes from, and not one that a third thread
-    put in its place."""
+    """Whether the read of a link sees the write that the link comes from, and not another that took its place."""
     leaving = classes.all[cycle.segments[index].second]
     entry = classes.all[cycle.segments[(index + 1) % len(cycle.segments)].first]
     if cycle.links[index].through is not None or leaving.direction != "W":
         return False
     return not any(
         other.direction == "W"
-        and (other.thread != leaving.thread or classes.graph.threads[other.thread].many)
-        and classes.meets(leaving, other)
+        and (other.number != leaving.number or classes.graph.threads[other.thread].many)
         and classes.meets(other, entry)
         for other in classes.by_atom[leaving.atom]
     )
@@ -127,12 +127,43 @@ def _fenced(classes: Classes, segment: Segment) -> bool:
 def is_critical(classes: Classes, cycle: Cycle) -> bool:
     if any(classes.unsafe(classes.all[first], classes.all[second]) for first, second in cycle.segments):
         return True
-    return not _out_of_thin_air(classes, cycle) and any(True for _ in relaxed_links(classes, cycle))
+    if _out_of_thin_air(classes, cycle):
+        return False
+    return any(True for _ in relaxed_links(classes, cycle)) or bool(too_weakly_fenced(classes, cycle))
+
+
+def too_weakly_fenced(classes: Classes, cycle: Cycle) -> list[tuple[int, str]]:
+    """Where there is no global order: the pairs, by number, that need a fence or a stronger one, and whether that is
+    one that is `light` or `full` (7)."""
+    if not classes.graph.rules.propagation:
+        return []
+    kinds = [_link_kind(classes, cycle, index) for index in range(len(cycle.links))]
+    strong = kinds.count("fr") > 1 or ("fr" in kinds and "co" in kinds)
+    found = []
+    for index, kind in enumerate(kinds):
+        behind = (index + 1) % len(kinds)
+        first, second = (classes.all[number] for number in cycle.segments[behind])
+        if kind == "rf":
+            continue
+        if strong and not classes.fully_fenced(first, second):
+            found.append((behind, "full"))
+        elif not classes.fenced(first, second):
+            found.append((behind, "light"))
+    return found
+
+
+def _link_kind(classes: Classes, cycle: Cycle, index: int) -> str:
+    """A third thread may overwrite what was written before it is read: then there is `co` in the link."""
+    leaving = classes.all[cycle.segments[index].second]
+    entry = classes.all[cycle.segments[(index + 1) % len(cycle.segments)].first]
+    if leaving.direction == "R":
+        return "fr"
+    return "rf" if entry.direction == "R" and fence_in_front_suffices(classes, cycle, index) else "co"
 
 
 def _out_of_thin_air(classes: Classes, cycle: Cycle) -> bool:
     """Reads that are kept before the writes that the next ones read: no model here allows that."""
-    return all(link.through is None for link in cycle.links) and all(
+    return all(_link_kind(classes, cycle, index) == "rf" for index in range(len(cycle.links))) and all(
         classes.all[first].direction + classes.all[second].direction == "RW" for first, second in cycle.segments
     )
 
@@ -160,7 +191,8 @@ def _components(classes: Classes) -> list[list[EventClass]]:
 class _Search:
     def __init__(self, classes: Classes, part: list[EventClass], revisits: bool, safe: bool, most: int) -> None:
         self.classes, self.revisits, self.safe, self.most = classes, revisits, safe, most
-        self.exhausted = False
+        self.exhausted = self._longer = False
+        self._length = 1
         self._steps = 0
         self._part = part
         self._members = {item.number for item in part}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Exit, Fence, Join, Spawn
 from dekker.transform.classes import Classes
-from dekker.transform.cycles import Cycle, Segment, fence_in_front_suffices, relaxed_links
+from dekker.transform.cycles import Cycle, Segment, fence_in_front_suffices, relaxed_links, too_weakly_fenced
 from dekker.transform.fence_kinds import FenceKinds
 from dekker.transform.reach import Reached, reach
 from dekker.transform.solver import cheapest_cover
@@ -34,9 +34,25 @@ class Places:
     at: list[dict[int, int]]
     _reached: dict[int, Reached] = field(default_factory=dict)
     _plain: dict[int, Reached] = field(default_factory=dict)
+    _between: dict[Segment, frozenset[int]] = field(default_factory=dict)
+    _weak: dict[Cycle, list[Segment]] = field(default_factory=dict)
 
     def between(self, segment: Segment) -> frozenset[int]:
         """The markers on ways between two accesses of a pair."""
+        if segment not in self._between:
+            self._between[segment] = self._find_between(segment)
+        return self._between[segment]
+
+    def weak(self, cycle: Cycle) -> list[Segment]:
+        if cycle not in self._weak:
+            self._weak[cycle] = weak_segments(self.classes, cycle)
+        return self._weak[cycle]
+
+    def breaks(self, segment: Segment, marker: int, kind: str) -> bool:
+        first, second = self.classes.all[segment.first], self.classes.all[segment.second]
+        return first.direction + second.direction in FENCES[kind].orders and marker in self.between(segment)
+
+    def _find_between(self, segment: Segment) -> frozenset[int]:
         first, second = self.classes.all[segment.first], self.classes.all[segment.second]
         thread = first.thread
         later = 0
@@ -83,6 +99,7 @@ def weak_segments(classes: Classes, cycle: Cycle) -> list[Segment]:
     """The pairs of a cycle in which a fence may be needed."""
     early = list(relaxed_links(classes, cycle))
     beside = {index for link in early for index in (link, (link + 1) % len(cycle.segments))}
+    beside |= {index for index, _ in too_weakly_fenced(classes, cycle)}
     return [
         segment
         for index, segment in enumerate(cycle.segments)
@@ -91,22 +108,15 @@ def weak_segments(classes: Classes, cycle: Cycle) -> list[Segment]:
 
 
 def useful_markers(places: Places, cycles: Iterable[Cycle]) -> frozenset[int]:
-    segments = {segment for cycle in cycles for segment in weak_segments(places.classes, cycle)}
+    segments = {segment for cycle in cycles for segment in places.weak(cycle)}
     return frozenset(marker for segment in segments for marker in places.between(segment))
 
 
 def broken_cycles(places: Places, cycles: Iterable[Cycle], marker: int, kind: str) -> Iterator[int]:
     """The cycles in which a fence of this kind keeps a pair in order, by number."""
-    classes = places.classes
-    known: dict[Segment, bool] = {}
     for number, cycle in enumerate(cycles):
-        for segment in weak_segments(classes, cycle):
-            if segment not in known:
-                pair = classes.all[segment.first].direction + classes.all[segment.second].direction
-                known[segment] = pair in FENCES[kind].orders and marker in places.between(segment)
-            if known[segment]:
-                yield number
-                break
+        if any(places.breaks(segment, marker, kind) for segment in places.weak(cycle)):
+            yield number
 
 
 # --- placement
@@ -132,6 +142,7 @@ def place_fences(places: Places, cycles: Iterable[Cycle], kinds: FenceKinds) -> 
     slots: list[Slot] = sorted({(marker, kind) for at in places.at for marker in at.values() for kind in kinds.texts})
     number = {slot: index for index, slot in enumerate(slots)}
     costs = [kinds.costs[kind] for _, kind in slots]
+    exclusive = [[number[marker, kind] for kind in kinds.texts] for marker in {marker for marker, _ in slots}]
     demands: set[frozenset[Slot]] = set()
     chosen: dict[int, str] = {}
     hopeless: set[Segment] = set()
@@ -149,7 +160,7 @@ def place_fences(places: Places, cycles: Iterable[Cycle], kinds: FenceKinds) -> 
                 found = True
         if not found:
             break
-        cover = cheapest_cover(costs, [[number[slot] for slot in demand] for demand in demands])
+        cover = cheapest_cover(costs, [[number[slot] for slot in demand] for demand in demands], exclusive)
         chosen = _strongest(kinds, (slots[index] for index in cover))
     return Placement(chosen, tuple(sorted(hopeless)))
 
@@ -168,6 +179,10 @@ def _needs(classes: Classes, cycles: Iterable[Cycle]) -> Iterator[_Need]:
             first, second = classes.all[segment.first], classes.all[segment.second]
             if classes.unsafe(first, second):
                 yield _Need(((segment, first.direction + second.direction),))
+        for index, strength in too_weakly_fenced(classes, cycle):
+            first, second = (classes.all[number] for number in cycle.segments[index])
+            pair = "full" if strength == "full" else first.direction + second.direction
+            yield _Need(((cycle.segments[index], pair),))
         for index in relaxed_links(classes, cycle):
             before, behind = cycle.segments[index], cycle.segments[(index + 1) % len(cycle.segments)]
             target = classes.all[behind.second].direction
@@ -200,7 +215,7 @@ def _open_way(
         return isinstance(instruction, Spawn | Join | Exit)
 
     for event in first.members:
-        if not (graph.unordered[event.number] | graph.uncumulated.get(event.number, 0)) & second.mask:
+        if not graph.after[event.number] & second.mask:
             continue
         way = _way(flow.following, event.node, targets, closed)
         if way is not None:

@@ -7,7 +7,8 @@ events. Going round a loop orders a pair either way: reachability in the graph s
 - `after[e]`: events that may follow e in its thread.
 - `unordered[e]`: those of them that the model lets overtake e, on some way between the two.
 - `perhaps_ordered[e]`: those that are kept behind e on some way.
-- `uncumulated[e]`: those that some way reaches without a fence that makes writes known to all that e has seen.
+- `uncumulated[e]`: those that some way reaches without a fence that makes writes known to all that e has seen;
+  `without_full[e]`: without a full fence.
 
 All are bit sets over the events of the thread. Accesses that only their own thread can reach have no atom.
 """
@@ -84,6 +85,7 @@ class EventGraph:
     unordered: dict[int, int] = field(default_factory=dict)
     perhaps_ordered: dict[int, int] = field(default_factory=dict)
     uncumulated: dict[int, int] = field(default_factory=dict)
+    without_full: dict[int, int] = field(default_factory=dict)
     flows: list[FlowGraph] = field(default_factory=list)
     orders: list[ThreadOrder] = field(default_factory=list)
     nodes: int = 0
@@ -257,7 +259,9 @@ class ThreadOrder:
         self.writes = _mask(event for event in events if event.direction == "W")
         self.locked = _mask(event for event in events if event.locked)
         self.released = _mask(event for event in events if event.direction == "W" and event.order in RELEASES)
-        self.acquired = _mask(event for event in events if event.direction == "R" and event.order in ACQUIRES)
+        self.acquired = _mask(
+            event for event in events if event.direction == "R" and event.order in ACQUIRES - {Order.ACQUIRE_PC}
+        )
         self._locked_nodes = {event.node for event in events if event.locked}
         self._without: dict[frozenset[int], Reached] = {}
         self._blocking: dict[str, frozenset[int]] = {}
@@ -280,6 +284,7 @@ class ThreadOrder:
         graph.perhaps_ordered[number] = (after & ~unordered) | (ordered & after)
         if not rules.atomic_writes:
             graph.uncumulated[number] = self._uncumulated(event)
+            graph.without_full[number] = self.without("full").after(event.node)
 
     def without(self, pair: str) -> Reached:
         """`pair` is one of directions, or `full`."""
@@ -327,7 +332,7 @@ class ThreadOrder:
         if event.direction == "R" and event.order in ACQUIRES:
             return 0
         if event.direction == "W" and event.order in RELEASES and self.graph.rules.name == "aarch64":
-            unordered &= ~self.acquired
+            unordered &= ~self.acquired  # not those of LDAPR
         return unordered & ~self.released
 
     def _uncumulated(self, event: Event) -> int:

@@ -1,13 +1,13 @@
 """What each model keeps in order, as far as it can be said without an execution.
 
 A pair is *unordered* in a model if its delay is possible; rules that need to know what a read took (rdw, detour,
-forwarding) are left out, so that no pair is taken for ordered that is not. `ghb-*` are the models of the framework,
-which differ from ours of the same name only in such rules.
+forwarding) are left out, so that no pair is taken for ordered that is not. `ghb-*` are the models of the framework: for
+POWER it has one global order, which ours has not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dekker.errors import UnsupportedError
 from dekker.ir.fences import ALL_PAIRS
@@ -19,8 +19,9 @@ class Rules:
     """`relaxed` are the pairs of directions that need something to stay in order. `dependencies`: addresses, data and,
     to writes, control keep reads before what depends on them; behind one of `control_fences`, control does to reads,
     too. `locked`: an update orders all around it. `annotations`: acquire and release are the processor's.
-    `atomic_writes`: all other threads see a write at once; otherwise only cumulative fences make them. `hazards`: reads
-    of one location may be reordered."""
+    `atomic_writes`: all other threads see a write at once; otherwise only cumulative fences make them. `propagation`:
+    there is no global order; what fences and dependencies forbid depends on how threads meet (see `cycles`). `hazards`:
+    reads of one location may be reordered."""
 
     name: str
     relaxed: frozenset[str]
@@ -29,6 +30,7 @@ class Rules:
     locked: bool = False
     annotations: bool = False
     atomic_writes: bool = True
+    propagation: bool = False
     hazards: bool = False
 
 
@@ -36,14 +38,15 @@ _TSO = Rules("tso", frozenset(("WR",)), locked=True)
 _PSO = Rules("pso", frozenset(("WR", "WW")), locked=True)
 _RMO = Rules("rmo", ALL_PAIRS, dependencies=True, locked=True)
 _POWER = Rules("power", ALL_PAIRS, dependencies=True, control_fences=frozenset(("isync", "isb")), atomic_writes=False)
+_ARM = replace(_POWER, name="armv7", propagation=True)
 
 RULES: dict[str, Rules] = {
     "sc": Rules("sc", frozenset()),
     "tso": _TSO,
     "pso": _PSO,
     "rmo": Rules("rmo", ALL_PAIRS, dependencies=True, locked=True, hazards=True),
-    "power": _POWER,
-    "armv7": Rules("armv7", ALL_PAIRS, True, frozenset(("isb", "isync")), atomic_writes=False),
+    "power": replace(_POWER, propagation=True),
+    "armv7": _ARM,
     "aarch64": Rules("aarch64", ALL_PAIRS, True, frozenset(("isb",)), annotations=True),
     "riscv": Rules("riscv", ALL_PAIRS, True, annotations=True),
     "ghb-tso": _TSO,
@@ -54,6 +57,11 @@ RULES: dict[str, Rules] = {
 
 ACQUIRES = frozenset((Order.ACQUIRE, Order.ACQUIRE_PC, Order.ACQ_REL, Order.SEQ_CST))
 RELEASES = frozenset((Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST))
+
+
+def framework_rules(model: str) -> Rules:
+    """Of the framework's model of that name, which is what delays are selected for."""
+    return rules_of(f"ghb-{model}" if f"ghb-{model}" in RULES else model)
 
 
 def rules_of(model: str) -> Rules:

@@ -37,7 +37,7 @@ from dekker.transform.cover import cover_walks
 from dekker.transform.cycles import Cycle, Cycles, Segment, candidates, critical_cycles
 from dekker.transform.events import AccessPoint, Delay, access_points
 from dekker.transform.graph import Event, EventGraph, event_graph
-from dekker.transform.rules import rules_of
+from dekker.transform.rules import framework_rules
 from dekker.transform.solver import cheapest_cover
 
 MOST_SEGMENTS = 20_000
@@ -69,7 +69,7 @@ class Selection:
 
 def select(program: Program, model: str, strategy: Strategy) -> Selection:
     """`program` is as engines run it: prepared for the model."""
-    rules = rules_of(model)
+    rules = framework_rules(model)
     if strategy is Strategy.EVERY_ACCESS:
         return Selection(frozenset(Delay(point, point) for point in access_points(program)), (), True)
     classes = classes_of(event_graph(program, rules))
