@@ -14,7 +14,7 @@ from dekker.source import Diagnostic, Span
 def modular_text(result: ModularResult) -> str:
     lines = [f"{result.verdict.value} under {result.model} for {covers(result)}", *_counted(result)]
     lines += _why_unknown(result)
-    lines += result.notes
+    lines += (f"  {note}" for note in result.notes)
     for finding in result.findings[:1] if result.instance else result.findings:
         lines += ["", *_finding(finding, result)]
     return "\n".join(lines)

@@ -115,6 +115,14 @@ class Machine:
             found = self.shifts[local, by] = self.local_id(self.versions.shifted(state, code, cell, by))
         return found
 
+    def bytes(self, memory: GlobalId) -> dict[int, int]:
+        """The memory by address."""
+        return {
+            address + place: value >> 8 * place & 0xFF
+            for (address, size), value in zip(self.memory.places, self.globals[memory], strict=True)
+            for place in range(size)
+        }
+
     def has_ended(self, local: LocalId) -> bool:
         """All its code has taken effect."""
         state = self.locals[local]
