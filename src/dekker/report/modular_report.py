@@ -6,9 +6,15 @@ import json
 from collections.abc import Iterator, Sequence
 
 from dekker.modular_result import Counts, Finding, ModularResult, PathStep, counts_text, covers
-from dekker.report.record import LIMITS
 from dekker.result import Verdict
 from dekker.source import Diagnostic, Span
+
+_LIMITS = {
+    "states": "the limit of states (--max-states)",
+    "time": "the limit of time (--timeout)",
+    "memory": "the limit of memory (--memory)",
+    "interrupt": "an interrupt",
+}
 
 
 def modular_text(result: ModularResult) -> str:
@@ -27,7 +33,7 @@ def _counted(result: ModularResult) -> Iterator[str]:
 
 def _why_unknown(result: ModularResult) -> Iterator[str]:
     if result.stopped_by is not None:
-        yield f"  the search was stopped by {LIMITS.get(result.stopped_by, result.stopped_by)}"
+        yield f"  the search was stopped by {_LIMITS.get(result.stopped_by, result.stopped_by)}"
     for item in result.unbounded:
         where = "a loop" if item.loop is None else f"the loop at {item.loop}"
         yield f"  {item.thread_class} has no bound: in {where}, {item.why}"
