@@ -50,9 +50,10 @@ def _finding(finding: Finding, result: ModularResult) -> Iterator[str]:
     elif result.concrete is not None:
         yield "in the abstraction:"
     yield ""
-    yield from _table(finding.steps)
+    yield from _table(finding.steps) if finding.steps else ("  at the start",)
     yield ""
-    yield f"  memory: {', '.join(f'{name} = {value}' for name, value in finding.memory)}"
+    if finding.memory:
+        yield f"  memory: {', '.join(f'{name} = {value}' for name, value in finding.memory)}"
     for name, place in finding.threads:
         yield f"  {name}: {place}"
 

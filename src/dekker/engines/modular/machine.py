@@ -75,7 +75,8 @@ class Machine:
         return self.local_id(self._settled(self.captures[thread_class].initial()))
 
     def initial_global(self) -> GlobalId:
-        return self.global_id(self.memory.initial())
+        values = self.memory.initial()
+        return self.global_id(values if self.versions is None else self.versions.initial(self.memory, values))
 
     def local_id(self, local: Local) -> LocalId:
         number = self.local_ids.get(local)
