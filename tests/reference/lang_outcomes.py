@@ -56,13 +56,12 @@ def by_printed_rules(file: LangFile) -> Outcomes:
     return found
 
 
-def explored(file: LangFile, model: str) -> Reached:
-    """Everything, with all registers and variables in sight."""
+def explored(file: LangFile, model: str, registers: frozenset[str] | None = None) -> Reached:
+    """Everything, with all variables and all registers, or these, in sight."""
     system = system_of(file)
+    functions = system.program.function_by_name
     visible = {
-        item.name: Visible(
-            registers_at_labels=frozenset(assigned_registers(system.program.function_by_name[item.function]))
-        )
+        item.name: Visible(registers_at_labels=registers or frozenset(assigned_registers(functions[item.function])))
         for item in system.classes
     }
     memory = Memory(system.program)

@@ -33,7 +33,7 @@ class ClassCount(click.ParamType[tuple[str, int | None]]):
 
 @click.command(name="modular", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
-@click.option("--model", "-m", type=click.Choice(MODELS), default="tso", show_default=True)
+@click.option("--model", "-m", type=click.Choice(MODELS, case_sensitive=False), default="tso", show_default=True)
 @click.option(
     "--class",
     "classes",

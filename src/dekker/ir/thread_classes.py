@@ -4,7 +4,7 @@ Engines that run fixed threads see a `Program`; the thread-modular search sees a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dekker.ir.expressions import Address, Const
@@ -83,12 +83,16 @@ class ForbiddenState:
     span: Span | None = field(default=None, compare=False)
 
 
+Finale = Callable[[dict[int, int]], tuple[str, Span | None] | None]
+"""From the bytes of memory by address to what fails then, and where."""
+
+
 @dataclass(frozen=True)
 class System:
     """`program` has the objects and functions; its own threads and its condition play no part. `notes` say what of a
     source the system leaves out. `versions`: objects of which the value modulo a number is what they hold, while the
     rest is a version that never gets smaller, and is only compared and counted up. `first_index` has the arrays that
-    count their elements from another number than 0."""
+    count their elements from another number than 0. `finale` is what happens when all threads have ended."""
 
     program: Program
     classes: tuple[ThreadClass, ...]
@@ -96,6 +100,7 @@ class System:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, int] = field(default_factory=dict)
     first_index: Mapping[str, int] = field(default_factory=dict)
+    finale: Finale | None = None
 
     @property
     def is_fixed(self) -> bool:

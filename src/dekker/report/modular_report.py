@@ -6,15 +6,21 @@ import json
 from collections.abc import Iterator, Sequence
 
 from dekker.modular_result import Counts, Finding, ModularResult, PathStep, counts_text, covers
-from dekker.report.record import LIMITS
 from dekker.result import Verdict
 from dekker.source import Diagnostic, Span
+
+_LIMITS = {
+    "states": "the limit of states (--max-states)",
+    "time": "the limit of time (--timeout)",
+    "memory": "the limit of memory (--memory)",
+    "interrupt": "an interrupt",
+}
 
 
 def modular_text(result: ModularResult) -> str:
     lines = [f"{result.verdict.value} under {result.model} for {covers(result)}", *_counted(result)]
     lines += _why_unknown(result)
-    lines += result.notes
+    lines += (f"  {note}" for note in result.notes)
     for finding in result.findings[:1] if result.instance else result.findings:
         lines += ["", *_finding(finding, result)]
     return "\n".join(lines)
@@ -27,7 +33,7 @@ def _counted(result: ModularResult) -> Iterator[str]:
 
 def _why_unknown(result: ModularResult) -> Iterator[str]:
     if result.stopped_by is not None:
-        yield f"  the search was stopped by {LIMITS.get(result.stopped_by, result.stopped_by)}"
+        yield f"  the search was stopped by {_LIMITS.get(result.stopped_by, result.stopped_by)}"
     for item in result.unbounded:
         where = "a loop" if item.loop is None else f"the loop at {item.loop}"
         yield f"  {item.thread_class} has no bound: in {where}, {item.why}"
@@ -44,9 +50,10 @@ def _finding(finding: Finding, result: ModularResult) -> Iterator[str]:
     elif result.concrete is not None:
         yield "in the abstraction:"
     yield ""
-    yield from _table(finding.steps)
+    yield from _table(finding.steps) if finding.steps else ("  at the start",)
     yield ""
-    yield f"  memory: {', '.join(f'{name} = {value}' for name, value in finding.memory)}"
+    if finding.memory:
+        yield f"  memory: {', '.join(f'{name} = {value}' for name, value in finding.memory)}"
     for name, place in finding.threads:
         yield f"  {name}: {place}"
 

@@ -36,7 +36,7 @@ def modular(paths: Sequence[str], call: ModularCall) -> ModularResult:
     if not ranges or result.verdict is not Verdict.SAFE:
         return result
     shown = ", ".join(f"{low}..{high}" for low, high in ranges)
-    note = f"  numbers that the program leaves open were taken from {shown}"
+    note = f"numbers that the program leaves open were taken from {shown}"
     return replace(result, verdict=Verdict.SAFE_WITHIN_BOUND, notes=(*result.notes, note))
 
 

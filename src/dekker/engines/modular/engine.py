@@ -7,7 +7,7 @@ is tried in concrete instances of growing size; only one that an instance shows 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.modular.capture import NotFinite
@@ -29,6 +29,7 @@ from dekker.source import Span
 NAME = "modular"
 MODELS = tuple(RULE_SETS)
 FEWEST_CONCRETE, MOST_CONCRETE = 2, 4
+MANY_VALUES = 100
 MOST_STATES = 1_000_000
 MOST_STATES_ON_TRIAL = 200_000
 """Unless there is another limit: of a search, and of one that may be followed by a search with more concrete threads,
@@ -57,7 +58,7 @@ def run(system: System, options: ModularOptions) -> ModularResult:
         hint = f"its models are {', '.join(RULE_SETS)}"
         raise InputError(f"the modular engine does not know the model '{options.model}'", hint=hint)
     result = _run_fixed(system, options) if system.is_fixed else _run_any_number(system, options)
-    return replace(result, notes=system.notes, time_s=time.perf_counter() - started)
+    return replace(result, notes=(*system.notes, *result.notes), time_s=time.perf_counter() - started)
 
 
 def _run_fixed(system: System, options: ModularOptions) -> ModularResult:
@@ -72,6 +73,7 @@ def _run_fixed(system: System, options: ModularOptions) -> ModularResult:
         search.findings,
         search.unbounded,
         search.stopped_by,
+        notes=search.notes,
         statistics=search.statistics,
     )
 
@@ -108,6 +110,7 @@ def _with_concrete(system: System, options: ModularOptions, concrete: int) -> Mo
         search.findings,
         search.unbounded,
         search.stopped_by,
+        notes=search.notes,
         statistics=search.statistics,
     )
 
@@ -169,6 +172,7 @@ class _Outcome:
     unbounded: tuple[Unbounded, ...] = ()
     stopped_by: str | None = None
     statistics: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def is_partial(self) -> bool:
@@ -201,7 +205,16 @@ def _search(system: System, options: ModularOptions, concrete: int | None) -> _O
         return _Outcome(watch.n_states, unbounded=(_loop_of(system, problem, name),))
     machine = found.machine
     statistics = {"local_states": len(machine.locals), "memory_states": len(machine.globals)}
-    return _Outcome(len(found.parents), findings(found), _growing(found), found.stopped_by, statistics)
+    notes = tuple(_many_values(machine)) if found.stopped_by is not None else ()
+    return _Outcome(len(found.parents), findings(found), _growing(found), found.stopped_by, statistics, notes)
+
+
+def _many_values(machine: Machine) -> Iterator[str]:
+    """Variables that seem to have no bound."""
+    for cell in range(len(machine.memory.places)):
+        count = len({values[cell] for values in machine.globals})
+        if count > MANY_VALUES:
+            yield f"`{machine.memory.name(cell)}` had {count} different values: does it count without end?"
 
 
 def _loop_of(system: System, problem: NotFinite, name: str) -> Unbounded:

@@ -26,18 +26,22 @@ def system_of_program(program: Program, counts: Counts) -> System:
     if len(program.threads) != 1:
         raise UnsupportedError("the program has no `main` that starts the others")
     run = run_main(program)
+    if run.finale is not None and counts:
+        message = "`main` looks at shared memory here, when it has joined all threads that it started"
+        hint = "with other threads than those there is no such moment; checks belong into the threads"
+        raise UnsupportedError(message, run.finale_span, hint)
     program = with_identity(program)
     started = [_without_wrapper(program, item) for item in run.started]
     classes = [*_counted(program, started, counts), *_as_started(program, started, counts)]
     if not classes:
         raise InputError("`main` starts no thread", hint="`--class FUNCTION=many` names a function that threads run")
-    return System(_with_memory(program, run), tuple(classes), notes=_notes(counts))
+    return System(_with_memory(program, run), tuple(classes), notes=_notes(counts), finale=run.finale)
 
 
 def _notes(counts: Counts) -> tuple[str, ...]:
     if not counts:
         return ()
-    return (f"  the threads that main starts with {', '.join(counts)} are replaced by the counts that were given",)
+    return (f"the threads that main starts with {', '.join(counts)} are replaced by the counts that were given",)
 
 
 def _without_wrapper(program: Program, item: Started) -> Started:

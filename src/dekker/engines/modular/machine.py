@@ -75,7 +75,8 @@ class Machine:
         return self.local_id(self._settled(self.captures[thread_class].initial()))
 
     def initial_global(self) -> GlobalId:
-        return self.global_id(self.memory.initial())
+        values = self.memory.initial()
+        return self.global_id(values if self.versions is None else self.versions.initial(self.memory, values))
 
     def local_id(self, local: Local) -> LocalId:
         number = self.local_ids.get(local)
@@ -114,6 +115,14 @@ class Machine:
             code = self.codes[state.thread_class]
             found = self.shifts[local, by] = self.local_id(self.versions.shifted(state, code, cell, by))
         return found
+
+    def bytes(self, memory: GlobalId) -> dict[int, int]:
+        """The memory by address."""
+        return {
+            address + place: value >> 8 * place & 0xFF
+            for (address, size), value in zip(self.memory.places, self.globals[memory], strict=True)
+            for place in range(size)
+        }
 
     def has_ended(self, local: LocalId) -> bool:
         """All its code has taken effect."""

@@ -2,7 +2,8 @@
 nothing beside it.
 
 From the first start on it may only start and join threads, and compute with memory of its own: what it would do to
-shared memory would come between the steps of the others.
+shared memory would come between the steps of the others. When all threads that it has started are joined, it is alone
+again, and goes on with each memory that they can leave behind.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Function, Program
+from dekker.ir.thread_classes import Finale
 from dekker.source import Span
 
 MOST_STEPS = 1_000_000
@@ -72,10 +74,25 @@ class Started:
 
 @dataclass
 class MainRun:
-    """`bytes` are those of global objects that differ from what the program says."""
+    """`bytes` are those of global objects that differ from what the program says. `finale` is what main does when all
+    threads have ended, if it looks at shared memory then: it takes the bytes and gives what fails, and `finale_span` is
+    where it begins."""
 
     started: list[Started] = field(default_factory=list)
     bytes: dict[int, int] = field(default_factory=dict)
+    finale: Finale | None = None
+    finale_span: Span | None = None
+
+
+class _AloneAgain(Exception):
+    pass
+
+
+class _Fails(Exception):
+    def __init__(self, message: str, span: Span | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
 
 
 def run_main(program: Program) -> MainRun:
@@ -87,7 +104,11 @@ def run_main(program: Program) -> MainRun:
         for name, value in thread.registers
     }
     runner.frames.append(_Frame(function, values))
-    runner.run()
+    try:
+        runner.run()
+    except _AloneAgain:
+        runner.result.finale = runner.go_on
+        runner.result.finale_span = runner.frames[-1].span()
     return runner.result
 
 
@@ -110,9 +131,24 @@ class _Runner:
     frames: list[_Frame] = field(default_factory=list)
     own: dict[int, int] = field(default_factory=dict)
     free: int = OWN_START
+    joined: set[int] = field(default_factory=set)
+    is_finale: bool = False
 
     def __post_init__(self) -> None:
         self.initial = InitialMemory(self.program, self.layout)
+
+    def go_on(self, memory: dict[int, int]) -> tuple[str, Span | None] | None:
+        """The rest of main, alone with this memory; this run itself stays where it is."""
+        frames = [_Frame(item.function, dict(item.registers), item.at, item.result) for item in self.frames]
+        rest = _Runner(
+            self.program, self.layout, MainRun(bytes=self.result.bytes | memory), frames, dict(self.own), self.free
+        )
+        rest.is_finale = True
+        try:
+            rest.run()
+        except _Fails as failure:
+            return failure.message, failure.span
+        return None
 
     def run(self) -> None:
         for _ in range(MOST_STEPS):
@@ -176,9 +212,11 @@ class _Runner:
             return
         if not self.layout.contains(address, size):
             raise self.refusal(f"`main` accesses {size} bytes at {address:#x}, which lie in no object")
+        if self.result.started and len(self.joined) == len(self.result.started):
+            raise _AloneAgain
         if self.result.started:
-            hint = "checks belong into the threads: with any number of them there is no moment when all have ended"
-            raise self.refusal("`main` accesses shared memory here, after it has started a thread", hint)
+            hint = "it may do so before it starts the first thread, and when it has joined all of them"
+            raise self.refusal("`main` accesses shared memory here, while threads that it has started run", hint)
 
 
 def _assign(run: _Runner, frame: _Frame, step: Assign) -> None:
@@ -243,6 +281,8 @@ def _spawn(run: _Runner, frame: _Frame, step: Spawn) -> None:
     target = run.layout.locate(run.value(step.function))
     if target is None or target.symbol not in run.program.function_by_name:
         raise run.refusal("`main` starts something here that is no function")
+    if run.is_finale:
+        raise run.refusal("`main` starts a thread here when it has joined others", "start all threads first")
     if target.symbol.startswith("%") and target.symbol != WRAPPER:
         raise run.refusal("the thread that starts here asks which thread it is, and threads of a class are all alike")
     arguments = tuple(run.value(argument) for argument in step.arguments)
@@ -261,7 +301,15 @@ def _assume(run: _Runner, frame: _Frame, step: Assume) -> None:
 
 def _assert(run: _Runner, frame: _Frame, step: Assert) -> None:
     if not run.value(step.condition):
+        if run.is_finale:
+            raise _Fails(step.message, frame.span())
         raise run.refusal(f"{step.message}, in `main`", "`dekker check` shows how")
+
+
+def _join(run: _Runner, frame: _Frame, step: Join) -> None:
+    if step.dst is not None:
+        raise run.refusal("`main` takes what a thread returns", "let the thread write it to a global variable")
+    run.joined.add(run.value(step.thread))
 
 
 def _allocate(run: _Runner, frame: _Frame, step: Allocate) -> None:
@@ -298,7 +346,7 @@ _STEPS: dict[type, Callable[[_Runner, _Frame, Any], None]] = {
     Allocate: _allocate,
     Exit: _exit,
     Refuse: _refuse,
-    Join: _nothing,
+    Join: _join,
     Free: _nothing,
     Fence: _nothing,
     Print: _nothing,

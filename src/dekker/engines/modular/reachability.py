@@ -13,6 +13,7 @@ from dekker.engines.modular.forbidden import Forbidden
 from dekker.engines.modular.growth import Growth, State
 from dekker.engines.modular.limits import LimitReached, Watch
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
+from dekker.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """`forbidden` is the number of the forbidden state, None for an error that a thread has run into."""
+    """`forbidden` is the number of the forbidden state, None for an error that a thread has run into, or that comes
+    when all have ended (`finale`)."""
 
     state: State
     forbidden: int | None
     thread: LocalId | None = None
+    finale: tuple[str, Span | None] | None = None
 
 
 @dataclass
@@ -89,6 +92,8 @@ class _Search:
     watch: Watch
     first_only: bool
     waiting: deque[State] = field(default_factory=deque)
+    finales: set[GlobalId] = field(default_factory=set)
+    """States of memory with which main has gone on."""
 
     def run(self) -> None:
         growth = Growth(self.reached.machine, self._parent)
@@ -127,8 +132,17 @@ class _Search:
         return moved
 
     def _record_end(self, state: State) -> None:
-        if all(self.reached.machine.has_ended(thread) for thread in state[1]):
-            self.reached.final.add(state)
+        machine = self.reached.machine
+        if not all(machine.has_ended(thread) for thread in state[1]):
+            return
+        self.reached.final.add(state)
+        if machine.system.finale is not None and state[0] not in self.finales:
+            self.finales.add(state[0])
+            failure = machine.system.finale(machine.bytes(state[0]))
+            if failure is not None:
+                self.reached.bad.append(Bad(state, None, None, failure))
+                if self.first_only:
+                    raise FoundBad
 
     def add(self, state: State, step: Taken | None) -> None:
         if state in self.reached.parents:

@@ -26,7 +26,7 @@ def findings(found: Reached | Covered) -> tuple[Finding, ...]:
     """One for each forbidden state and each error of a thread."""
     first: dict[object, Bad] = {}
     for bad in found.bad:
-        failure = None if bad.thread is None else found.machine.locals[bad.thread].failure
+        failure = bad.finale if bad.thread is None else found.machine.locals[bad.thread].failure
         first.setdefault(bad.forbidden if bad.forbidden is not None else failure, bad)
     return tuple(_finding(found, bad) for bad in list(first.values())[:MOST_FINDINGS])
 
@@ -42,6 +42,8 @@ def _finding(found: Reached | Covered, bad: Bad) -> Finding:
         item = machine.system.forbidden[bad.forbidden]
         text = "a forbidden state" if item.span is None else f"`{' '.join(item.span.text.split())}` is reached"
         return Finding("forbidden", text, item.span, steps, values, threads)
+    if bad.finale is not None:
+        return Finding("assertion", *bad.finale, steps, values, threads)
     assert bad.thread is not None
     failure = machine.locals[bad.thread].failure
     assert failure is not None

@@ -2,13 +2,14 @@
 
 A versioned variable holds p + m·v: a value p below m, and a version v that starts with 1 and never gets smaller. If
 programs only compare such values, take p out of them and count v up, then all that matters is whether a version lies
-behind: every state is shifted so that the present version is 1. A version that lies behind can never be the present one
-again, so all those become 0. What a program could see beyond that is refused:
+behind: every state is shifted so that the present version is `PRESENT`. A version that lies behind can never be the
+present one again, so all those become 0, so far behind that no program counts from there to the present. What a program
+could see beyond that is refused:
 
 - A value with a version may be copied, be taken modulo m, and have values without versions added and subtracted. It may
   go to no other variable, and to its own by CMPXCHG only.
 - What is compared, by CMPXCHG, `=` or `!=`, must be as it was read: copies of it, but nothing computed.
-- A version never gets smaller.
+- A version never gets smaller, nor is one written that was counted up from a version that lies behind.
 - Versions that lie behind become equal. Two registers of a thread that differ but would become equal, while both may
   still be looked at, end the search (`NotFinite`).
 """
@@ -47,7 +48,7 @@ from dekker.ir.thread_classes import (
 )
 from dekker.source import Span
 
-PRESENT = 1
+PRESENT = 1 << 20
 ELEMENT = 8
 
 
@@ -62,6 +63,12 @@ class Versions:
     compared: list[frozenset[str]]
     """Those of them that can be compared."""
 
+    def initial(self, memory: Memory, values: tuple[int, ...]) -> tuple[int, ...]:
+        """Versions start with 1."""
+        cell = self.cell(memory)
+        more = (PRESENT - 1) * self.modulus
+        return tuple(value + more if number == cell else value for number, value in enumerate(values))
+
     def cell(self, memory: Memory) -> Cell | None:
         return memory.numbers.get((memory.layout.starts[self.symbol], ELEMENT))
 
@@ -69,9 +76,8 @@ class Versions:
         """The value to write, and by how much all versions have to be shifted."""
         version, held = divmod(value, self.modulus)
         if version < PRESENT:
-            raise UnsupportedError(
-                f"a version of `{self.symbol}` gets smaller", None, "versions may only be counted up"
-            )
+            message = f"a version of `{self.symbol}` may get smaller: it is counted up from one that lies behind"
+            raise UnsupportedError(message, None, "count up from what the same CMPXCHG compares")
         return held + PRESENT * self.modulus, version - PRESENT
 
     def shifted(self, local: Local, code: Code, cell: Cell, by: int) -> Local:
@@ -90,7 +96,8 @@ class Versions:
 
     def _shift(self, value: int, by: int) -> int:
         version, held = divmod(value, self.modulus)
-        return held + self.modulus * max(0, version - by)
+        shifted = version - by
+        return held + self.modulus * (shifted if shifted >= PRESENT else 0)
 
     def _require_distinct(self, local: Local, registers: list[int], code: Code) -> None:
         live = 0 if local.position == NOWHERE else code.live[local.position]
