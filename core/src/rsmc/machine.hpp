@@ -100,6 +100,7 @@ struct Event {
   FixedBits<W> fenced_after;   // those that fences keep before it
   EventId read_from = no_event;  // reads; no_event is the initial write
   std::uint32_t run_index = 0;
+  std::uint64_t stamp = 0;  // when it was first explored, while it is in the run
   std::uint32_t matrix_index = not_in_matrix;
   // An access that the model must know of before it is committed has a shadow in the matrix: an event like it that takes no
   // part in communication.
@@ -211,6 +212,8 @@ class Machine {
 
   struct Mark {
     std::size_t nodes, events, saved, deferred, objects;
+
+    bool operator==(const Mark&) const = default;
   };
 
   Mark mark() const { return {nodes_.size(), events_.size(), saved_.size(), deferred_.size(), objects_.size()}; }

@@ -16,6 +16,7 @@ from dekker.run.fit import require_fit
 
 PROCESSORS = {
     **{name: name for name in ("tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv")},
+    "ibm370": "tso",
     **{f"ghb-{name}": name for name in ("tso", "pso", "rmo", "power")},
 }
 """For which processor the atomics of C are compiled, by the name of the model. Under `sc` and `rc11` they stay; so they
