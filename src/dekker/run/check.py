@@ -15,7 +15,7 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
-from dekker.run.engines import run_engine
+from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
 from dekker.task import Limits, Progress, Search, Task
@@ -56,7 +56,7 @@ def check_program(
 ) -> CheckReport:
     """A program that was read before, under one of several models."""
     started = time.perf_counter()
-    program = prepare(program, model)
+    program = prepare(program, model, reduce_updates=options.engine != TRANSFORM)
     limits = options.limits
     if not options.deadlocks:
         limits = replace(limits, stop_at_first=False)
