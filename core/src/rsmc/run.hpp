@@ -118,6 +118,8 @@ class Run {
     return awaited != no_event ? awaited : hasty;
   }
 
+  bool is_enabled(EventId id) { return commit_before_.is_enabled(machine_.threads()[at(machine_.event(id).thread)], machine_.event(id)); }
+
   // Was this picked because there is nothing but what threads wait for?
   bool is_last_resort(EventId id) const {
     return id != no_event && order_.pick_seed == 0 && machine_.event(id).kind == EventKind::read &&
@@ -453,6 +455,9 @@ class Run {
     locations_.back().members.set(locations_.back().initial_index);
     settle();
   }
+
+  // What it might read from: the initial write and all others.
+  std::size_t n_sources(EventId id) { return locations_[location_of(id)].order.size() + 1; }
 
   Value initial_value(Address address, std::uint8_t size) const {
     Value result = 0;
