@@ -84,19 +84,28 @@ class Explorer {
     const Mark before = run_.mark();
     const std::size_t lowest = run_.lowest_position(id, place);
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
+      const bool is_last = event(id).role == Role::plain && position == maximality_.last_place(id, place);
       if (run_.commit_write(id, place, position)) {
         went_on = true;
         explore();
+      } else if (is_last) {
+        note_not_last(id);
       }
       run_.undo(before);
       if (stopped()) return;
     }
-    if (!went_on) {
+    if (!went_on && may_as_well_fail(id)) {
+      ++n_dropped_;
+    } else if (!went_on) {
       explore_failure(id);
       run_.undo(before);
     }
     if (!stopped()) detect_races(id);
   }
+
+  // A store-conditional for which there is no place. In program order it was chosen just now that it is to succeed, so that
+  // all else is found where it was chosen to fail.
+  bool may_as_well_fail(EventId write) const { return order_.in_order && event(write).chosen_by != no_event; }
 
   void explore_read(EventId id) {
     const Key key = run_.key_of(id);
@@ -174,7 +183,11 @@ class Explorer {
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
     const std::size_t n_events = run_.events_of(event(id).thread).size();
     const bool was_running = run_.status_of(id) == ThreadStatus::running;
-    if (!run_.commit_read(id, place, source, kind)) return;
+    const bool is_last = event(id).role == Role::plain && source == maximality_.last_place(id, place);
+    if (!run_.commit_read(id, place, source, kind)) {
+      if (is_last) note_not_last(id);
+      return;
+    }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
     if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
       active_.find(run_.key_of(id))->sleeps = true;
@@ -225,8 +238,6 @@ class Explorer {
     if (conditional != no_event) {
       low = run_.can_succeed(event(conditional)) ? status_succeeded : status_failed;
       high = status_failed;
-      if (low == status_failed) explore_lost(id, conditional);
-      run_.undo(before);
     }
     for (std::int64_t chosen = low; chosen <= high && !stopped(); ++chosen) {
       run_.commit_choice(id, static_cast<Value>(chosen));
@@ -237,25 +248,23 @@ class Explorer {
     }
   }
 
-  // The place of the store-conditional was taken, perhaps by what is taken back if another read is to read from it.
-  void explore_lost(EventId choice, EventId conditional) {
-    run_.commit_choice(choice, status_succeeded);
-    if (!run_.is_enabled(conditional)) {
-      explore();
-    } else {
-      run_.location_of(conditional);
-      detect_races(conditional);
-    }
-  }
-
   // Every way a run can end, or be given up for another. A read that leads to none has no parameter that the model allows.
   std::uint64_t n_ends() const {
     const Statistics& s = outcome_.statistics;
-    return s.complete + s.blocked + s.abandoned + s.cut + s.failed;
+    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_;
+  }
+
+  void note_not_last(EventId id) {
+    ++outcome_.statistics.not_last;
+    note_place(id);
   }
 
   void note_stuck(EventId id) {
     ++outcome_.statistics.stuck;
+    note_place(id);
+  }
+
+  void note_place(EventId id) {
     if (outcome_.stuck_at.thread == none) outcome_.stuck_at = run_.machine().place_of(event(id));
   }
 
@@ -511,6 +520,7 @@ class Explorer {
   ActiveReads<W> active_;
   Maximality<W> maximality_;
   std::uint64_t steps_ = 0;
+  std::uint64_t n_dropped_ = 0;
   std::uint64_t n_waiting_ = 0;  // items of continuations that wait
   std::size_t depth_ = 0;
   bool ends_are_written_ = false;
