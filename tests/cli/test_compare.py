@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.calls import Outcome, dekker
 from tests.cli.test_check import RELAXED, STORE_BUFFERING, STRONG
+
+from dekker.cat.model import Model
+from dekker.ir.program import Program
+from dekker.report.check_report import CheckReport
+from dekker.report.comparison import table_row
+from dekker.result import Verdict
+from dekker.run import compare
+from dekker.run.check import CheckOptions, check_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MESSAGE = str(EXAMPLES / "litmus" / "message-power.litmus")
@@ -101,3 +111,53 @@ def test_json(tmp_path: Path) -> None:
 )
 def test_wrong_calls_are_status_2(arguments: tuple[str, ...]) -> None:
     assert dekker("compare", *arguments).status == 2
+
+
+def test_after_an_interrupt_the_rest_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "program.c"
+    file.write_text("int main(void) { return 0; }\n", encoding="utf-8")
+
+    def interrupted(program: Program, model: Model, *rest: Any) -> CheckReport:
+        report = check_program(program, model, *rest)
+        return replace(report, result=replace(report.result, stopped_by="interrupt"), verdict=Verdict.UNKNOWN)
+
+    monkeypatch.setattr(compare, "check_program", interrupted)
+    reports = list(compare.compare([str(file)], ["sc", "tso", "power"], CheckOptions()))
+    assert [report.model for report in reports] == ["sc", "tso", "power"]
+    assert [report.error for report in reports] == [None, *["not run: interrupted"] * 2]
+    assert "not run" in table_row(reports[-1])
+
+
+def test_deadlocks_can_be_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(ENTANGLED, encoding="utf-8")
+    assert dekker("check", str(file), "-m", "sc").status == 1
+    without = dekker("check", str(file), "-m", "sc", "--no-deadlocks")
+    assert without.status == 0
+    assert "SAFE" in without.out
+    assert dekker("compare", str(file), "-m", "sc", "--no-deadlocks").status == 0
+    wrong = dekker("check", str(file), "-m", "sc", "--no-deadlocks", "--", "-DWRONG")
+    assert wrong.status == 1
+    assert "assertion" in wrong.out
+
+
+ENTANGLED = """
+#include <assert.h>
+#include <pthread.h>
+pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+int n;
+void *thread(void *unused) {
+  pthread_mutex_lock(&b); pthread_mutex_lock(&a); n++; pthread_mutex_unlock(&a); pthread_mutex_unlock(&b);
+  return 0;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, thread, 0);
+  pthread_mutex_lock(&a); pthread_mutex_lock(&b); n++; pthread_mutex_unlock(&b); pthread_mutex_unlock(&a);
+  pthread_join(t, 0);
+#ifdef WRONG
+  assert(n == 3);
+#endif
+  assert(n == 2);
+}
+"""

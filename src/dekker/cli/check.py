@@ -46,6 +46,7 @@ STATUS = {
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
@@ -63,6 +64,7 @@ def command(
     memory: int | None,
     max_traces: int | None,
     leaks: bool,
+    no_deadlocks: bool,
     nondet: tuple[int, int] | None,
     keep_going: bool,
     cc: str | None,
@@ -80,7 +82,10 @@ def command(
     limits = Limits(
         unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going and engine != ALL
     )
-    report = check(paths, CheckOptions(model, engine, limits, compiler_flags(), cc, leaks, nondet, search))
+    options = CheckOptions(
+        model, engine, limits, compiler_flags(), cc, leaks, nondet, search, deadlocks=not no_deadlocks
+    )
+    report = check(paths, options)
     if json_file != "-":
         print(check_text(report, terminal_width()))
     if witness_file is not None:

@@ -41,6 +41,7 @@ from dekker.task import Limits
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
+@click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
 def command(
@@ -52,6 +53,7 @@ def command(
     memory: int | None,
     max_traces: int | None,
     keep_going: bool,
+    no_deadlocks: bool,
     cc: str | None,
     json_file: str | None,
 ) -> int:
@@ -62,14 +64,12 @@ def command(
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
     limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, deadlocks=not no_deadlocks)
     reports: list[CheckReport] = []
     for report in compare(paths, _names(models), options):
         if json_file != "-":
             _show(report, first=not reports)
         reports.append(report)
-        if report.result.stopped_by == "interrupt":
-            break
     if json_file is not None:
         write_answer(json_file, comparison_json(reports))
     return _status(reports)
@@ -88,7 +88,7 @@ def _show(report: CheckReport, first: bool) -> None:
     if first:
         print(table_head())
     print(table_row(report), flush=True)
-    if report.error is not None:
+    if report.error is not None and report.result.stopped_by != "interrupt":
         print(report.error, file=sys.stderr)
 
 

@@ -19,7 +19,7 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
-from dekker.run.engines import run_engine
+from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.task import Limits, Search, Task
 
@@ -106,7 +106,7 @@ def run_file(file: str, options: BatchOptions) -> Record:
         validate(program)
         model_name = options.model or default_model(program)
         model = load_model(model_name)
-        program = prepare(program, model, unroll_waits=options.unroll_waits)
+        program = prepare(program, model, unroll_waits=options.unroll_waits, reduce_updates=options.engine != TRANSFORM)
         task = Task(program, model, options.limits, examples=options.witness or options.explain, search=options.search)
         engine, result = run_engine(options.engine, task)
         record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)

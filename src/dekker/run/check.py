@@ -15,7 +15,7 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
-from dekker.run.engines import run_engine
+from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
 from dekker.task import Limits, Progress, Search, Task
@@ -28,7 +28,7 @@ DEFAULT_SEARCH = Search()
 class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
-    the program leaves open."""
+    the program leaves open. `deadlocks`: threads that wait for ever are a violation."""
 
     model: str | None = None
     engine: str | None = None
@@ -38,6 +38,7 @@ class CheckOptions:
     leaks: bool = False
     nondet: tuple[int, int] | None = None
     search: Search = DEFAULT_SEARCH
+    deadlocks: bool = True
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -55,10 +56,17 @@ def check_program(
 ) -> CheckReport:
     """A program that was read before, under one of several models."""
     started = time.perf_counter()
-    program = prepare(program, model)
-    task = Task(program, model, options.limits, examples=True, progress=progress, search=options.search)
+    program = prepare(program, model, reduce_updates=options.engine != TRANSFORM)
+    limits = options.limits
+    if not options.deadlocks:
+        limits = replace(limits, stop_at_first=False)
+    task = Task(program, model, limits, examples=True, progress=progress, search=options.search)
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
+    if not options.deadlocks:
+        result = replace(result, deadlocks=0)
     violations = _violations(task, engine, result)
+    if limits.stop_at_first != options.limits.stop_at_first:
+        violations = violations[:1]
     ranges = _partial_ranges(program)
     return CheckReport(
         (),

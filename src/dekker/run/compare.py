@@ -24,11 +24,15 @@ def compare(
     paths: Sequence[str], names: Sequence[str], options: CheckOptions, progress: Progress | None = None
 ) -> Iterator[CheckReport]:
     """A report for each model, as soon as it is there; the program is read once. Without names these are the usual
-    models and the program's own, as far as they know its fences and memory orders."""
+    models and the program's own, as far as they know its fences and memory orders. After an interrupt the rest is not
+    run."""
     models = [load_model(name) for name in dict.fromkeys(names)]
     program = read_program(paths, options)
+    interrupted = False
     for model in models or _fitting_models(program):
-        yield replace(_report(program, model, options, progress), paths=tuple(paths))
+        report = _not_run(model, options) if interrupted else _report(program, model, options, progress)
+        interrupted = interrupted or report.result.stopped_by == "interrupt"
+        yield replace(report, paths=tuple(paths))
 
 
 def _fitting_models(program: Program) -> list[Model]:
@@ -42,6 +46,11 @@ def _fits(program: Program, model: Model) -> bool:
     except ModelError:
         return False
     return True
+
+
+def _not_run(model: Model, options: CheckOptions) -> CheckReport:
+    result = Result(stopped_by="interrupt")
+    return CheckReport((), model.name, "", options.limits, Verdict.UNKNOWN, (), result, 0.0, "not run: interrupted")
 
 
 def _report(program: Program, model: Model, options: CheckOptions, progress: Progress | None) -> CheckReport:

@@ -20,7 +20,7 @@ def find_cycles(program: Program, name: str, *, safe: bool = False) -> CyclesRep
     """`program` as it was read. `safe`: with those that the model keeps in order."""
     rules = rules_of(name)
     model = load_model(name)
-    classes = classes_of(event_graph(prepare(program, model), rules))
+    classes = classes_of(event_graph(prepare(program, model, reduce_updates=False), rules))
     cycles = critical_cycles(classes, safe=safe)
     complete = cycles.complete and len(cycles.found) <= MOST_DESCRIBED
     views = describe_cycles(classes, cycles.found[:MOST_DESCRIBED])

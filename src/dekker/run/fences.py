@@ -88,7 +88,7 @@ class _Analysis:
 
 
 def _analysis(marked: Marked, model: Model) -> _Analysis:
-    program = prepare(marked.program, model)
+    program = prepare(marked.program, model, reduce_updates=False)
     classes = classes_of(event_graph(program, rules_of(model.name)))
     functions = program.function_by_name
     places = find_places(classes, lambda name, index: marker_of(functions[name].span(index)))

@@ -31,7 +31,7 @@ def instrument_files(
 
 def instrumented_text(program: Program, model_name: str, strategy: str, buffer: int | None = None) -> str:
     model = load_model(model_name)
-    program = prepare(program, model)
+    program = prepare(program, model, reduce_updates=False)
     name = framework_model(Task(program, model))
     selection = select(program, name, Strategy(strategy))
     instrumented = instrument(program, name, selection.delayed, buffer, always=True)

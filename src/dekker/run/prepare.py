@@ -23,13 +23,15 @@ PROCESSORS = {
 do under a user's own model, whatever its name, because nobody knows which processor it is about."""
 
 QUIET_EXCHANGES = frozenset(("sc", "tso", "pso", "rc11", "power", "aarch64", "riscv"))
-"""Models under which an exchange that changes nothing may be left out of a waiting loop: `ir.passes.waiting`."""
+"""Models under which an exchange that changes nothing may be left out of a waiting loop (`ir.passes.waiting`), and a
+compare-exchange that fails out of a loop that tries again (`ir.passes.retrying`)."""
 
 
-def prepare(program: Program, model: Model, *, unroll_waits: bool = False) -> Program:
-    """The program for an engine. `unroll_waits` leaves loops that only wait as they are."""
+def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduce_updates: bool = True) -> Program:
+    """The program for an engine. `unroll_waits` leaves loops that only wait as they are. Without `reduce_updates` so
+    stay those that an await alone does not stand for: whoever takes awaits for assumptions needs that."""
     waits = not unroll_waits and forgets_reads(model.program)
-    quiet = is_built_in(model) and model.name in QUIET_EXCHANGES
+    quiet = reduce_updates and is_built_in(model) and model.name in QUIET_EXCHANGES
     passes = (partial(wait_in_loops, quiet_exchanges=quiet),)
     awaiting = apply_passes(program, passes) if waits else program
     compiled = compile_for(awaiting, model)

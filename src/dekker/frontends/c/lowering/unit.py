@@ -205,7 +205,15 @@ class Unit:
     def text_at(self, address: Address) -> str | None:
         """The string constant at an address."""
         linked = self.symbols.get(address.symbol)
-        initial = linked.entity.initial if linked is not None and isinstance(linked.entity, Variable) else None
+        variable = linked.entity if linked is not None and isinstance(linked.entity, Variable) else None
+        initial = None if variable is None else variable.initial
+        if (
+            variable is not None
+            and variable.constant
+            and initial is not None
+            and isinstance(initial.value, syntax.Zero)
+        ):
+            return ""
         if initial is None or not isinstance(initial.value, Bytes):
             return None
         return initial.value.data[address.offset :].split(b"\0")[0].decode("utf-8", "replace")

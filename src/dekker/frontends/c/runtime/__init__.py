@@ -13,6 +13,7 @@ from dekker.frontends.c.runtime.cplusplus_sources import source_flags, source_of
 from dekker.frontends.c.runtime.cplusplus_threads import CPLUSPLUS_PATTERNS, CPLUSPLUS_THREADS
 from dekker.frontends.c.runtime.cplusplus_waiting import WAITING_PATTERNS
 from dekker.frontends.c.runtime.endings import ENDINGS
+from dekker.frontends.c.runtime.formatting import FORMATTING
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Runtime
 from dekker.frontends.c.runtime.locks import LOCKS
 from dekker.frontends.c.runtime.output import OUTPUT
@@ -42,7 +43,7 @@ class Library(Runtime):
 
 
 RUNTIME = Library(
-    *(REFUSED, BASIC, ENDINGS, ALLOCATION, STRINGS, OUTPUT, ATOMICS),
+    *(REFUSED, BASIC, ENDINGS, ALLOCATION, STRINGS, OUTPUT, FORMATTING, ATOMICS),
     *(ATTRIBUTES, THREADS, ASYNCHRONOUS, LOCKS, WAITING, C11_THREADS),
     *(CPLUSPLUS, CPLUSPLUS_THREADS),
 )

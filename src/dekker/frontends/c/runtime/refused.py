@@ -13,7 +13,7 @@ _JUMPS = "jumps out of functions are not modelled", "return an error code instea
 _SIGNALS = "signals are not modelled", "let a thread call the handler instead"
 _CANCEL = "threads are not cancelled from outside", "let the thread check a flag that another one sets"
 _PROCESSES = "a program is one process", "use threads instead"
-_FORMAT = "texts are not put together", "write the bytes that the program needs"
+_FORMAT = "texts are not put together this way", "use `snprintf` with the values themselves"
 _MEMORY = "memory of the system is not modelled", "use `malloc`"
 
 _REASONS: Mapping[tuple[str, str], str] = {
@@ -29,7 +29,7 @@ _REASONS: Mapping[tuple[str, str], str] = {
     _CANCEL: "pthread_cancel pthread_testcancel pthread_setcancelstate pthread_setcanceltype __pthread_register_cancel "
     "__pthread_unregister_cancel __pthread_unwind_next",
     _PROCESSES: "fork vfork execv execve execvp execl execlp system popen wait waitpid pthread_atfork syscall",
-    _FORMAT: "sprintf snprintf vsprintf vsnprintf asprintf vasprintf __sprintf_chk __snprintf_chk",
+    _FORMAT: "vsprintf vsnprintf asprintf vasprintf",
     _MEMORY: "mmap munmap mprotect brk sbrk shm_open shmget shmat",
 }
 
