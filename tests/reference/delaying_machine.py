@@ -2,9 +2,9 @@
 interpreter of weak memory. It shares no code with the transformation nor with the oracle.
 
 A program is run in two steps: first every thread alone, its reads returning any of some values (prophecies), which
-gives events in program order with dependencies; then the machine performs them. All events are delayed at the start, because
-a delay can always come earlier; what is left to choose is the order of the writes to each address, and the order in
-which events are performed.
+gives events in program order with dependencies; then the machine performs them. All events are delayed at the start,
+because a delay can always come earlier; what is left to choose is the order of the writes to each address, and the
+order in which events are performed.
 
     W1, W2  a write waits for what ppo and ab keep before it
     W3      and for earlier reads of its address
