@@ -5,7 +5,16 @@ from __future__ import annotations
 import random
 
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Branch, Fence, Instruction, Load, Store
+from dekker.ir.instructions import (
+    Branch,
+    CompareExchange,
+    Fence,
+    Instruction,
+    Load,
+    Rmw,
+    Store,
+    StoreConditional,
+)
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import MemoryValue, Observable, Property, RegisterValue
 
@@ -18,16 +27,16 @@ FENCES = {
 SHAPES = ((2, 2), (3, 2), (2, 3), (3, 3), (2, 2, 1), (2, 2, 2), (3, 2, 1), (1, 2, 2), (2, 1, 1), (1, 1, 2, 2))
 
 
-def random_program(seed: int, model: str) -> Program:
-    """Two to four threads with one to three accesses each; everything is observed."""
+def random_program(seed: int, model: str, *, updates: bool = False) -> Program:
+    """Two to four threads with one to three accesses each, perhaps with updates among them; everything is observed."""
     rng = random.Random(seed)
     shape = rng.choice(SHAPES)
     places = "xyz"[: rng.choice((2, 2, 3))]
     functions, observed = [], list[Observable]()
     for number, length in enumerate(shape):
-        body, labels = _thread(rng, length, places, model)
+        body, labels = _thread(rng, length, places, model, updates)
         functions.append(Function(f"P{number}", (), tuple(body), labels))
-        loaded = [step.dst for step in body if isinstance(step, Load)]
+        loaded = [step.dst for step in body if isinstance(step, Load | Rmw | CompareExchange) and step.dst is not None]
         observed += [RegisterValue(number, name, 32) for name in loaded]
     observed += [MemoryValue(place) for place in places]
     return Program(
@@ -40,7 +49,9 @@ def random_program(seed: int, model: str) -> Program:
     )
 
 
-def _thread(rng: random.Random, length: int, places: str, model: str) -> tuple[list[Instruction], dict[str, int]]:
+def _thread(
+    rng: random.Random, length: int, places: str, model: str, updates: bool
+) -> tuple[list[Instruction], dict[str, int]]:
     body: list[Instruction] = []
     labels: dict[str, int] = {}
     loaded: list[str] = []
@@ -55,6 +66,10 @@ def _thread(rng: random.Random, length: int, places: str, model: str) -> tuple[l
         address: Expr = Address(rng.choice(places))
         if loaded and rng.random() < 0.25:
             address = Binary("add", 64, address, _nothing(rng.choice(loaded)))
+        if updates and rng.random() < 0.4:
+            body += _update(rng, f"r{number}", address, model)
+            loaded.append(f"r{number}")
+            continue
         if rng.random() < 0.5:
             loaded.append(f"r{number}")
             body.append(Load(f"r{number}", address, 4))
@@ -65,6 +80,16 @@ def _thread(rng: random.Random, length: int, places: str, model: str) -> tuple[l
             value = rng.choice((Reg(register), Binary("add", 32, value, _nothing(register))))
         body.append(Store(address, value, 4))
     return body, labels
+
+
+def _update(rng: random.Random, register: str, address: Expr, model: str) -> list[Instruction]:
+    kind = rng.choice(("xchg", "add", "compare", "linked") if model == "power" else ("xchg", "add", "compare"))
+    if kind == "compare":
+        return [CompareExchange(register, None, address, Const(rng.choice((0, 1))), Const(2), 4)]
+    if kind == "linked":
+        value = rng.choice((Const(2), Reg(register)))
+        return [Load(register, address, 4, exclusive=True), StoreConditional(f"s{register}", address, value, 4)]
+    return [Rmw(register, kind, address, Const(1), 4)]
 
 
 def _nothing(register: str) -> Expr:

@@ -22,14 +22,17 @@ from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Const, Expr, Reg
 from dekker.ir.instructions import (
     Call,
+    CompareExchange,
     Instruction,
     Load,
     Return,
+    Rmw,
     Spawn,
     Store,
+    StoreConditional,
 )
 from dekker.ir.program import Function, Object, Program, Thread
-from dekker.transform.events import AccessPoint
+from dekker.transform.events import AccessPoint, instruction_at
 from dekker.transform.machine import FEATURES, SLOT_COUNT, Size, machine_for
 from dekker.transform.possible_values import ValueSets
 from dekker.transform.rewriting import NONE, RETURNED, SELF, Outer, Rewriting, start_name
@@ -37,6 +40,7 @@ from dekker.transform.sizes import comes_back, executions, started_functions
 
 MODELS = tuple(FEATURES)
 DEFAULT_BUFFER = 2
+_READING, _WRITING = (Load, Rmw, CompareExchange), (Store, StoreConditional, Rmw, CompareExchange)
 MOST_STARTED = 4
 """Threads that a place in a loop is taken to start."""
 
@@ -58,7 +62,8 @@ def instrument(
     each thread can delay, where the text does not. With `always`, accesses go through the machine even if there is
     nothing to delay."""
     reads = "DK_READS" in FEATURES[model]
-    points = frozenset(point for point in delayed if _can_be_delayed(program, point, reads=reads))
+    kinds = _delayable(model)
+    points = frozenset(point for point in delayed if isinstance(instruction_at(program, point), kinds))
     if not points and not always:
         return Instrumented(program, None)
     _refuse_names(program)
@@ -78,9 +83,11 @@ def instrument(
     return Instrumented(result, size, enough)
 
 
-def _can_be_delayed(program: Program, point: AccessPoint, *, reads: bool) -> bool:
-    step = program.function_by_name[point.function].body[point.index]
-    return isinstance(step, Store) or (reads and isinstance(step, Load))
+def _delayable(model: str) -> tuple[type[Any], ...]:
+    """On POWER an update is no fence, and its halves are delayed, too."""
+    if "DK_NON_ATOMIC" in FEATURES[model]:
+        return (*_READING, *_WRITING)
+    return (Store, Load) if "DK_READS" in FEATURES[model] else (Store,)
 
 
 def _with_number(outer: Outer, thread: Thread, number: int) -> Thread:
@@ -113,9 +120,9 @@ def _size(program: Program, model: str, points: frozenset[AccessPoint], buffer: 
         found = executions(program, weight)
         return max((found[name] for name in roots), default=0)
 
-    n_reads = most((Load,), points)
+    n_reads = most(_READING, points)
     keeps_grounds = bool(n_reads) and "DK_NON_ATOMIC" in FEATURES[model]
-    n_writes = most((Store,), None if keeps_grounds else points)
+    n_writes = most(_WRITING, None if keeps_grounds else points)
     threads = _thread_count(program)
     reads, writes = (int(count) if count < inf else max(buffer, 1) for count in (n_reads, max(n_writes, 1)))
     while threads * (reads + writes) > SLOT_COUNT and (reads > 1 or writes > 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -51,7 +51,7 @@ from dekker.transform.sizes import comes_back
 
 SELF, CONTROL, CONTROL_FENCED, GROUNDS = "dk.self", "dk.control", "dk.isync", "dk.grounds"
 RESULT_NEEDS, RESULT_GROUNDS = "dk.n.", "dk.g."
-RETURNED = "dk_returned"
+RETURNED, OLD = "dk_returned", "dk.old"
 _ORDER_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 NONE = Const(0)
 
@@ -149,7 +149,7 @@ class Rewriting:
             starts.append(len(self.body))
             self.index, self.span = index, function.span(index)
             for name in sorted(self._open_at(index) & {str(item) for item in used(step)}):
-                self.settle(name)
+                self.settle_used(name)
             if not isinstance(step, _IN_SECTIONS) or self._goes_back(step):
                 self.call("dk_close")
             _REWRITES.get(type(step), Rewriting.emit)(self, step)
@@ -230,49 +230,66 @@ class Rewriting:
     # instructions
 
     def assign(self, step: Assign) -> None:
-        needs, grounds = self.needs(step.value), self.grounds(step.value)
+        self.set_shadows(step.dst, self.needs(step.value), self.grounds(step.value))
         self.emit(step)
-        self.set_shadows(step.dst, needs, grounds)
 
     def load(self, step: Load) -> None:
-        if step.exclusive:
-            raise self.refuse("load-linked and store-conditional")
+        if step.exclusive and not self.outer.grounds:
+            raise self.refuse("load-linked and store-conditional except under power")
+        self._read(step, linked=step.exclusive)
+
+    def _read(self, step: Load, *, linked: bool) -> None:
+        """`linked`: it waits for its store-conditional, or for the write of its update."""
         size, needs, grounds = Const(step.size), self.needs(step.address), self.grounds(step.address)
         if self.outer.grounds:
             needs = _or(needs, Reg(CONTROL_FENCED))
-        raw = "dk.value" if step.signed else step.dst
-        point = AccessPoint(self.function.name, self.index)
-        if self.outer.values is None or point not in self.outer.points:
-            self._load_now(step, raw, size, needs, grounds)
+        nowhere = Const(self.outer.size.slots)
+        if linked:
+            self.emit(Assign("dk.place", step.address))
+            step = replace(step, address=Reg("dk.place"))
+        if not self._is_delayed() or self.outer.values is None:
+            self._load_now(step, size, needs, grounds, linked=linked)
             return
         now, later, done = self.label(), self.label(), self.label()
-        nowhere = Const(self.outer.size.slots)
         self.emit(Choose("dk.later", 0, 1), Branch(Reg("dk.later"), later))
         self.place(now)
-        self._load_now(step, raw, size, needs, grounds)
+        self._load_now(step, size, needs, grounds, linked=linked)
         self.emit(Assign(_open(step.dst), NONE), Jump(done))
         self.place(later)
         self.call("dk_read_later", SELF, step.address, size, needs, grounds, dst="dk.slot")
         self.emit(Branch(Binary("eq", 64, Reg("dk.slot"), nowhere), now))
+        if linked:
+            self.call("dk_link_to", SELF, step.address, "dk.slot")
         bit = Binary("shl", 64, Const(1), Reg("dk.slot"))
         self.set_shadows(step.dst, bit, _or(bit, grounds))
         self.emit(Assign(_open(step.dst), Binary("add", 64, Reg("dk.slot"), Const(1))))
         self.place(done)
 
-    def _load_now(self, step: Load, raw: str, size: Expr, needs: Expr, grounds: Expr) -> None:
+    def _is_delayed(self) -> bool:
+        return AccessPoint(self.function.name, self.index) in self.outer.points
+
+    def _load_now(self, step: Load, size: Expr, needs: Expr, grounds: Expr, *, linked: bool) -> None:
+        raw = "dk.value" if step.signed else step.dst
         self.call("dk_read", SELF, step.address, size, needs, grounds, dst=raw)
         if self.outer.grounds and step.dst in self.tracked:
             last = Binary("add", 64, Address("dk_last_grounds"), Binary("mul", 64, Reg(SELF), Const(8)))
             self.emit(Load(_grounds(step.dst), last, 8))
         if self.outer.reads and step.dst in self.tracked:
             self.emit(Assign(_needs(step.dst), NONE))
+        if linked:
+            self.call("dk_link_to", SELF, step.address, Const(self.outer.size.slots))
         self._finish_load(step, raw)
 
-    def settle(self, register: str) -> None:
+    def settle_used(self, register: str) -> None:
+        places = self.open_reads[self.index][register]
+        loads = [step for index in sorted(places) if isinstance(step := self.function.body[index], Load)]
+        if len({(step.size, step.signed) for step in loads}) > 1:
+            raise self.refuse("a register that stands for one of several delayed reads of different sizes")
+        self.settle(replace(loads[0], dst=register), places)
+
+    def settle(self, load: Load, places: Iterable[int]) -> None:
         """The register is used: if it stands for a read that is still delayed, that is bound to a value now."""
-        loads = [self.function.body[index] for index in sorted(self.open_reads[self.index][register])]
-        first = loads[0]
-        assert isinstance(first, Load)
+        register = load.dst
         settled, guess, known = self.label(), self.label(), self.label()
         slot = Binary("sub", 64, Reg(_open(register)), Const(1))
         self.emit(Branch(Binary("eq", 64, Reg(_open(register)), NONE), settled))
@@ -281,12 +298,12 @@ class Rewriting:
         self.call("dk_result", slot, dst="dk.value")
         self.emit(Jump(known))
         self.place(guess)
-        self._guess(self._possible(register), "dk.value")
+        self._guess(self._possible(places), "dk.value")
         self.call("dk_bind", slot, "dk.value")
         self.place(known)
         self.call("dk_pause")
         self.emit(Assign(_open(register), NONE))
-        self._finish_load(replace(first, dst=register), "dk.value")
+        self._finish_load(load, "dk.value")
         self.place(settled)
 
     def wait(self, register: str) -> None:
@@ -305,10 +322,10 @@ class Rewriting:
         elif raw != step.dst:
             self.emit(Assign(step.dst, Reg(raw)))
 
-    def _possible(self, register: str) -> list[int]:
+    def _possible(self, places: Iterable[int]) -> list[int]:
         assert self.outer.values is not None
         found = set[int]()
-        for index in self.open_reads[self.index][register]:
+        for index in places:
             values = self.outer.values.reads.get((self.function.name, index), frozenset())
             if values is None:
                 raise UnsupportedError(
@@ -330,20 +347,24 @@ class Rewriting:
         self.emit(Assign(dst, chosen))
 
     def store(self, step: Store) -> None:
-        may_delay = AccessPoint(self.function.name, self.index) in self.outer.points
+        self._write("dk_write", step, self.needs(step.address, step.value), self.grounds(step.address, step.value))
+
+    def _write(
+        self, function: str, step: Store | StoreConditional, needs: Expr, grounds: Expr, dst: str | None = None
+    ) -> None:
         value = step.value if step.size == 8 else Unary("zext", 8 * step.size, step.value)
-        needs = self.needs(step.address, step.value)
         decided: Expr = Reg(CONTROL) if self.outer.reads else NONE
-        grounds = self.grounds(step.address, step.value)
         if self.outer.grounds:
             grounds = _or(grounds, Reg(GROUNDS))
-        arguments = (step.address, Const(step.size), value, needs, decided, grounds, Const(int(may_delay)))
-        self.call("dk_write", SELF, *arguments)
+        may_delay = Const(int(self._is_delayed()))
+        arguments = (step.address, Const(step.size), value, needs, decided, grounds, may_delay)
+        self.call(function, SELF, *arguments, dst=dst)
 
     def update(self, step: Rmw | CompareExchange) -> None:
         """It is a fence as well, except on POWER."""
         if self.outer.grounds:
-            raise self.refuse("updates under power")
+            self._linked_update(step)
+            return
         expressions = (step.operand,) if isinstance(step, Rmw) else (step.expected, step.desired)
         needs = self.needs(step.address, *expressions)
         if self.outer.reads:
@@ -354,8 +375,55 @@ class Rewriting:
         for name in defined(step):
             self.set_shadows(str(name), NONE, NONE)
 
+    def _linked_update(self, step: Rmw | CompareExchange) -> None:
+        """A load-linked, and a store-conditional that succeeds."""
+        old = Reg(OLD)
+        load = Load(OLD, step.address, step.size)
+        self.emit(Assign("dk.where", step.address))
+        place_needs, place_grounds = self.needs(step.address), self.grounds(step.address)
+        self.emit(Assign("dk.where.n", place_needs), Assign("dk.where.g", place_grounds))
+        self._read(load, linked=True)
+        if self._is_delayed():
+            self.settle(load, (self.index,))
+        if isinstance(step, Rmw):
+            value = new_value(step.op, 8 * step.size, old, step.operand)
+            self._write_linked(step, value, (value,))
+        else:
+            self._exchange(step, old)
+        if step.dst is not None:
+            self.set_shadows(step.dst, Reg(_needs(OLD)), Reg(_grounds(OLD)))
+            self.emit(Assign(step.dst, old))
+
+    def _exchange(self, step: CompareExchange, old: Expr) -> None:
+        width = 8 * step.size
+        failed, done = self.label(), self.label()
+        equal = Binary("eq", width, old, step.expected)
+        self.emit(Assign("dk.equal", equal))
+        if step.weak:
+            self.emit(
+                Choose("dk.choice", 0, 1), Assign("dk.equal", Binary("and", 64, Reg("dk.equal"), Reg("dk.choice")))
+            )
+        self.emit(Branch(Binary("eq", 64, Reg("dk.equal"), NONE), failed))
+        self._write_linked(step, step.desired, (step.desired, old, step.expected))
+        self.emit(Jump(done))
+        self.place(failed)
+        self.call("dk_unlink", SELF)
+        self.place(done)
+        if step.success is not None:
+            self.set_shadows(step.success, self.needs(old, step.expected), self.grounds(old, step.expected))
+            self.emit(Assign(step.success, Reg("dk.equal")))
+
+    def _write_linked(self, step: Rmw | CompareExchange, value: Expr, used_in_value: tuple[Expr, ...]) -> None:
+        write = Store(Reg("dk.where"), value, step.size)
+        needs = _or(Reg("dk.where.n"), self.needs(*used_in_value))
+        self._write("dk_write_linked", write, needs, _or(Reg("dk.where.g"), self.grounds(*used_in_value)))
+
     def store_conditional(self, step: StoreConditional) -> None:
-        raise self.refuse("load-linked and store-conditional")
+        if not self.outer.grounds:
+            raise self.refuse("load-linked and store-conditional except under power")
+        needs, grounds = self.needs(step.address, step.value), self.grounds(step.address, step.value)
+        self._write("dk_store_conditional", step, needs, grounds, dst=step.status)
+        self.set_shadows(step.status, NONE, NONE)
 
     def fence(self, step: Fence) -> None:
         orders = FENCES[step.kind].orders
@@ -508,9 +576,21 @@ class Rewriting:
         self.emit(Return(value))
 
 
+def new_value(op: str, width: int, old: Expr, operand: Expr) -> Expr:
+    """What a read-modify-write stores."""
+    if op == "xchg":
+        return operand
+    if op == "nand":
+        return Unary("not", width, Binary("and", width, old, operand))
+    comparisons = {"max": "sge", "min": "sle", "umax": "uge", "umin": "ule"}
+    if op in comparisons:
+        return Select(Binary(comparisons[op], width, old, operand), old, operand)
+    return Binary(op, width, old, operand)
+
+
 def _tracked(function: Function) -> frozenset[str]:
     """Registers whose value may have to do with what was read."""
-    found = set(function.parameters)
+    found = {OLD, *function.parameters}
     size = -1
     while size != len(found):
         size = len(found)
