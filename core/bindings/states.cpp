@@ -22,12 +22,13 @@ namespace {
 
 // The common fields, then fence touches.
 constexpr std::size_t instruction_fields = common_fields + 2;
-enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32 };
+enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32, flag_permanent = 64 };
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_stack = (n[8] & flag_stack) != 0;
   i.is_local = (n[8] & flag_local) != 0;
+  i.is_permanent = (n[8] & flag_permanent) != 0;
   i.fence = static_cast<FenceAction>(n[common_fields]);
   i.touches = static_cast<std::uint64_t>(n[common_fields + 1]);
   return i;
@@ -73,7 +74,7 @@ Program read_program(const ProgramArgument& argument) {
 
 constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores", "refused"};
 constexpr std::array violation_names{"assertion", "memory", "use after free", "double free", "call",
-                                     "join",      "release", "allocation",     "deadlock",    "robustness"};
+                                     "join",      "release", "allocation",     "deadlock",    "robustness", "leak"};
 
 nb::dict statistics_dict(const Statistics& s) {
   nb::dict result;
@@ -136,6 +137,7 @@ enum OptionFlag : std::uint32_t {
   flag_robust = 32,
   flag_compact = 64,
   flag_examples = 128,
+  flag_leaks = 256,
 };
 
 // model, buffer bound, flags, most states, seconds, bytes
@@ -154,6 +156,7 @@ Options read_options(const OptionsArgument& argument) {
   options.robust = (flags & flag_robust) != 0;
   options.compact = (flags & flag_compact) != 0;
   options.wants_examples = (flags & flag_examples) != 0;
+  options.leaks = (flags & flag_leaks) != 0;
   options.max_states = max_states;
   options.timeout_s = timeout_s;
   options.memory_bytes = memory_bytes;

@@ -15,7 +15,7 @@ from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
 from dekker._core import explore as explore_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
-from dekker.task import Limits, Progress, Search
+from dekker.task import Limits, Progress, Task
 
 __all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore"]
 
@@ -131,14 +131,15 @@ class ForbiddenStart(Exception):
 def explore(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, int],
+    order: tuple[bool, bool, bool, bool, bool, int, int],
     limits: Limits,
     examples: bool = False,
     progress: Progress | None = None,
 ) -> Exploration:
     """`order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
-    what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0."""
+    what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0;
+    how many events of continuations may be put off."""
     try:
         found = _explore(program, model, order, limits, examples, progress)
     except RuntimeError as error:
@@ -153,7 +154,7 @@ def explore(
 def _explore(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, int],
+    order: tuple[bool, bool, bool, bool, bool, int, int],
     limits: Limits,
     examples: bool,
     progress: Progress | None,
@@ -186,12 +187,12 @@ def _explore(
 
 ACTIONS = (
     *("read", "write", "buffered", "commit", "fence", "choice", "spawn", "join", "begin", "end", "allocate", "release"),
-    "failure",
+    *("wait", "failure"),
 )
 STATE_MODELS = ("sc", "tso", "pso")
 VIOLATIONS = (
     *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "deadlock"),
-    "robustness",
+    *("robustness", "leak"),
 )
 
 Action = tuple[str, int, int, int, int, int, int]
@@ -212,16 +213,10 @@ class StateSearch:
     refused_at: Place
 
 
-def search_states(
-    program: tuple[Any, ...],
-    model: str,
-    bound: int,
-    search: Search,
-    limits: Limits,
-    examples: bool = False,
-    progress: Progress | None = None,
-) -> StateSearch:
-    """`engines.states.encoding` makes `program`; `bound` limits the entries of each store buffer, 0 not at all."""
+def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limits) -> StateSearch:
+    """`engines.states.encoding` makes `program` from that of the task; `bound` limits the entries of each store buffer,
+    0 not at all; `limits` are those of the task that are left."""
+    search = task.search
     flags = (
         search.depth_first,
         search.dynamic_local,
@@ -230,17 +225,18 @@ def search_states(
         limits.stop_at_first,
         search.robust,
         search.compact,
-        examples,
+        task.examples,
+        task.program.property.leaks,
     )
     options = (
-        STATE_MODELS.index(model),
+        STATE_MODELS.index(task.model.name),
         bound,
         sum(1 << position for position, flag in enumerate(flags) if flag),
         limits.max_traces or 0,
         limits.timeout_s or 0.0,
         (limits.memory_mb or 0) << 20,
     )
-    found = search_natively(program, options, progress)
+    found = search_natively(program, options, task.progress)
     return StateSearch(
         bound,
         found["statistics"],

@@ -16,7 +16,7 @@ Progress = Callable[[dict[str, int]], object]
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit. Unless
-    `counts_known_rounds`, only rounds count in which a branch depended on what was read, and the rounds of an inner
+    `counts_known_rounds`, only rounds count that what other threads write may have a say in, and the rounds of an inner
     loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, deadlock or flag of
     the model ends the run."""
 

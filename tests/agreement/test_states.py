@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.reference import flusher_threads
-from tests.strategies.random_states import random_program
+from tests.strategies.random_states import random_program, wide_program
 from tests.strategies.short_programs import short_program
 
 from dekker.engines.axiomatic import engine as axiomatic
@@ -80,19 +80,69 @@ def compare(seed: int) -> int:
     return compared
 
 
+def compare_with_oracle(seed: int) -> int:
+    """Without a bound, and with one that no program fills. Sizes that overlap are not for the oracle."""
+    if seed % 3 == 0:
+        return 0
+    program = random_program(random.Random(seed), mixed=False)
+    compared = 0
+    for model in MODELS:
+        expected = axiomatic.run(Task(program, load_model(model), Limits(timeout_s=0.5, unroll=3)))
+        if expected.stopped_by is not None or expected.cut:
+            continue
+        for bound in (0, 32):
+            found = search(program, model, buffer=bound)
+            shown = f"seed {seed}, {model}, buffers of {bound}\n{print_program(program)}"
+            assert set(found.states) == set(expected.states), shown
+            assert bool(found.violations) == bool(expected.violations), shown
+            compared += 1
+    return compared
+
+
 def test_a_store_that_nobody_notices_takes_room() -> None:
     assert compare(2807)
 
 
 def test_random_programs() -> None:
     assert sum(compare(seed) for seed in range(SLICE)) > 20 * SLICE
+    assert sum(compare_with_oracle(seed) for seed in range(SLICE)) > 2 * SLICE
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(20))
 def test_campaign(part: int) -> None:
     size = CAMPAIGN // 20
-    assert sum(compare(seed) for seed in range(part * size, (part + 1) * size)) > 20 * size
+    seeds = range(part * size, (part + 1) * size)
+    assert sum(compare(seed) for seed in seeds) > 20 * size
+    assert sum(compare_with_oracle(seed) for seed in seeds) > 2 * size
+
+
+def compare_wide(seed: int) -> None:
+    """Threads that hardly meet: what is left out there must not matter."""
+    program = wide_program(random.Random(seed))
+    for model in MODELS:
+        for bound in (0,) if model == "sc" else (1, 2, 0):
+            found = {name: search(program, model, buffer=bound, **options) for name, options in SEARCHES.items()}
+            if any(result.stopped_by for result in found.values()):
+                continue
+            plain = found["no reduction"]
+            for name, result in found.items():
+                shown = f"seed {seed}, {model}, buffers of {bound}, {name}\n{print_program(program)}"
+                assert set(result.states) == set(plain.states), shown
+                assert set(result.violations) == set(plain.violations), shown
+                assert bool(result.deadlocks) == bool(plain.deadlocks), shown
+
+
+def test_programs_whose_threads_hardly_meet() -> None:
+    for seed in range(40):
+        compare_wide(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_campaign_of_programs_whose_threads_hardly_meet(part: int) -> None:
+    for seed in range(1000 * part, 1000 * (part + 1)):
+        compare_wide(seed)
 
 
 def test_growing_buffers_cover_everything() -> None:

@@ -13,15 +13,18 @@ from dekker.ir.expressions import Address, Binary, Const, Expr, Reg
 from dekker.ir.instructions import (
     Assert,
     Assign,
+    Await,
     Branch,
     Call,
     Choose,
     CompareExchange,
     Fence,
     Instruction,
+    Join,
     Load,
     Return,
     Rmw,
+    Spawn,
     Store,
     StoreConditional,
 )
@@ -59,6 +62,62 @@ def random_program(rng: random.Random, *, mixed: bool) -> Program:
 
 def _function(rng: random.Random, number: int) -> str:
     return "P0" if number and rng.random() < 0.15 else f"P{number}"
+
+
+CELLS = 5
+
+
+def wide_program(rng: random.Random) -> Program:
+    """Three or four threads over one array: each has an element of its own, and now and then accesses that of another,
+    perhaps one that it computes from what it read, or waits for it. Some programs have a first thread that starts the
+    others and reads what they leave."""
+    n_threads = rng.choice((3, 3, 4))
+    functions = [_wide_function(rng, number) for number in range(n_threads)]
+    names = [function.name for function in functions]
+    if rng.random() < 0.5:
+        handles = [Spawn(f"t{number}", Address(name), ()) for number, name in enumerate(names)]
+        joins = [Join(None, Reg(f"t{number}")) for number in range(n_threads) if rng.random() < 0.7]
+        reads = [_wide_access(rng, 0) for _ in range(rng.randint(0, 2))]
+        functions.append(Function("main", (), (*handles, *joins, *reads), {}))
+        names = ["main"]
+    observed = tuple(MemoryValue("a", 4 * cell, 4) for cell in range(CELLS))
+    threads = tuple(Thread(name, name) for name in names)
+    return Program("wide", "none", (Object("a", 4 * CELLS),), tuple(functions), threads, Property(None, None, observed))
+
+
+def _wide_function(rng: random.Random, number: int) -> Function:
+    body: list[Instruction] = []
+    labels: dict[str, int] = {}
+    for position in range(rng.randint(2, 4)):
+        if rng.random() < 0.12:
+            labels[f"again{position}"] = len(body)
+            body += [Load("r1", _element(rng, number), 4), Await(Reg("r1"), f"again{position}")]
+        else:
+            body.append(_wide_access(rng, number))
+    return Function(f"P{number}", (), tuple(body), labels)
+
+
+def _element(rng: random.Random, number: int) -> Expr:
+    kind = rng.random()
+    if kind < 0.1:
+        index = Binary("and", 64, Reg(rng.choice(REGISTERS)), Const(3))
+        return Binary("add", 64, Address("a"), Binary("mul", 64, index, Const(4)))
+    return Address("a", 4 * (number if kind < 0.65 else rng.randrange(CELLS)))
+
+
+def _wide_access(rng: random.Random, number: int) -> Instruction:
+    place, register = _element(rng, number), rng.choice(REGISTERS)
+    forms: tuple[Instruction, ...] = (
+        Load(register, place, 4),
+        Load(register, place, 4),
+        Store(place, Const(rng.randint(1, 3)), 4),
+        Store(place, Const(rng.randint(1, 3)), 4),
+        Rmw(register, "add", place, Const(1), 4),
+        CompareExchange("r0", "r2", place, Const(0), Const(rng.randint(1, 3)), 4),
+        Fence(rng.choice(FENCES)),
+        Assert(Binary("ult", 32, Reg(register), Const(3)), f"assertion of {number}"),
+    )
+    return rng.choice(forms)
 
 
 class _Draw:

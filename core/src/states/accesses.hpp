@@ -4,7 +4,7 @@
 #include <map>
 
 #include "dekker/states/search.hpp"
-#include "states/commits.hpp"
+#include "states/futures.hpp"
 #include "states/heap.hpp"
 
 namespace dekker::states {
@@ -35,6 +35,7 @@ class Accesses {
   std::vector<Violation>& violations() { return violations_; }
   std::uint64_t largest_buffer = 0;
   Schedule* log = nullptr;
+  std::vector<Touch>* touched = nullptr;  // what steps access that others may access, too
 
   bool renames() const { return assumptions_.renames && allocates_; }
   bool has_buffers() const { return options_.model != Model::sc; }
@@ -59,6 +60,7 @@ class Accesses {
     const Address address = evaluate(thread, i.address);
     const Value value = evaluate(thread, i.value);
     thread.link_size = 0;
+    touch(state, address, i.size, true);
     if (succeeds) {
       write(state, t, address, i.size, value);
       note({ActionKind::write, place(thread, t), address, i.size, value & low_bits(8u * i.size)});
@@ -125,9 +127,13 @@ class Accesses {
 
   void fail(State& state, std::int32_t t, ViolationKind kind, Address address) {
     ThreadState& thread = state.threads[at(t)];
-    violations_.push_back({kind, place(thread, t), address});
-    note({ActionKind::failure, place(thread, t), address, 0, static_cast<Value>(kind)});
+    blame(kind, place(thread, t), address);
     stop(thread, ThreadStatus::failed);
+  }
+
+  void blame(ViolationKind kind, Place culprit, Address address) {
+    violations_.push_back({kind, culprit, address});
+    note({ActionKind::failure, culprit, address, 0, static_cast<Value>(kind)});
   }
 
   Place place(const ThreadState& thread, std::int32_t t) const {
@@ -166,6 +172,41 @@ class Accesses {
     return top[-1];
   }
 
+  Touch touch_of(State& state, Address address, Address size, bool writes) const {
+    Touch found{address, size, writes};
+    if (!renames() || !is_heap_address(address)) return found;
+    const HeapObject* object = find_object(state.memory, address);
+    found.heap_cell = object != nullptr && !object->is_stack ? heap_cells::heap : heap_cells::any;
+    for (std::uint32_t t = 0; t < state.threads.size() && found.heap_cell == heap_cells::any; ++t)
+      for (const Owned& owned : state.threads[t].owned)
+        if (object != nullptr && owned.address == object->start) found.heap_cell = heap_cells::first_thread + t;
+    return found;
+  }
+
+  // What the thread may access from now on, as far as anybody asks.
+  Footprint future(const ThreadState& thread) const {
+    Footprint found{0, 0};
+    if (!options_.reduce || !assumptions_.footprints) return found;
+    for (const Frame& frame : thread.frames) {
+      const Footprint& part = program_.block(frame.block).future[at(frame.pc)];
+      found.reads |= part.reads;
+      found.writes |= part.writes;
+    }
+    return found;
+  }
+
+  // Groups are counted from the oldest entry.
+  static void normalise(ThreadState& thread) {
+    std::uint8_t group = 0;
+    std::uint8_t last = thread.buffer.empty() ? 0 : thread.buffer.front().group;
+    for (Entry& entry : thread.buffer) {
+      if (entry.group != last) ++group;
+      last = entry.group;
+      entry.group = group;
+    }
+    if (thread.buffer.empty()) thread.opens_group = false;
+  }
+
   // May other threads notice an access to these bytes, now or later?
   bool is_unnoticed(const State& state, std::int32_t t, const Location& place, Address address, Address size, bool writes) const {
     if (!options_.reduce || !assumptions_.footprints) return false;
@@ -186,6 +227,10 @@ class Accesses {
  protected:
   void note(const Action& action) {
     if (log != nullptr) log->push_back(action);
+  }
+
+  void touch(State& state, Address address, Address size, bool writes) {
+    if (touched != nullptr) touched->push_back(touch_of(state, address, size, writes));
   }
 
   // What the thread holds is never asked for again. If it is blocked in a section, it stays there, and so does everybody.
@@ -212,19 +257,26 @@ class Accesses {
 
   bool is_accessible(State& state, std::int32_t t, Address address, const Instruction& i) {
     const Location place = map_.locate(state.memory, address, i.size);
+    if (!place.is_private) touch(state, address, i.size, i.operation != Operation::load);
     if (place.content != nullptr) {
       if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
       return true;
     }
     if (log != nullptr) note_wrong_access(state.threads[at(t)], t, address, i);
+    if (place.was_freed && has_own_entry(state.threads[at(t)], address, i.size)) {
+      // It reads what its own buffer holds. That this comes too late was said when the object was released.
+      stop(state.threads[at(t)], ThreadStatus::failed);
+      return false;
+    }
     fail(state, t, place.was_freed ? ViolationKind::use_after_free : ViolationKind::memory, address);
     return false;
   }
 
+  // Nobody reads what is written where nothing is, so that may as well stay in the buffer, even if there is none.
   void note_wrong_access(const ThreadState& thread, std::int32_t t, Address address, const Instruction& i) {
     const bool writes = i.operation == Operation::store;
     const Value value = writes ? evaluate(thread, i.value) & low_bits(8u * i.size) : 0;
-    note({writes ? ActionKind::write : ActionKind::read, place(thread, t), address, i.size, value});
+    note({writes ? ActionKind::buffered : ActionKind::read, place(thread, t), address, i.size, value});
   }
 
   void load(State& state, std::int32_t t, const Instruction& i) {
@@ -287,7 +339,12 @@ class Accesses {
     }
     note({ActionKind::buffered, place(thread, t), address, i.size, value});
     const std::uint8_t group = thread.buffer.empty() ? 0 : next_group(thread);
-    thread.buffer.push_back({address, value, i.size, group});
+    Entry entry{address, value, i.size, group};
+    if (address >= fixed_start) {
+      entry.block = thread.frames.back().block;
+      entry.pc = thread.frames.back().pc;
+    }
+    thread.buffer.push_back(entry);
     thread.opens_group = false;
     largest_buffer = std::max<std::uint64_t>(largest_buffer, thread.buffer.size());
   }
@@ -357,18 +414,6 @@ class Accesses {
       other.link_size = 0;
       other.number = unnumbered;
     }
-  }
-
-  // Groups are counted from the oldest entry.
-  static void normalise(ThreadState& thread) {
-    std::uint8_t group = 0;
-    std::uint8_t last = thread.buffer.empty() ? 0 : thread.buffer.front().group;
-    for (Entry& entry : thread.buffer) {
-      if (entry.group != last) ++group;
-      last = entry.group;
-      entry.group = group;
-    }
-    if (thread.buffer.empty()) thread.opens_group = false;
   }
 
   const Program& program_;

@@ -5,6 +5,8 @@
 // it computes; where it cannot be sure, the search starts again with addresses that never change.
 #pragma once
 
+#include <tuple>
+
 #include "dekker/arithmetic.hpp"
 #include "states/memory_map.hpp"
 
@@ -76,7 +78,8 @@ inline void watch(UnaryOperator operation, unsigned width, Value operand, Value 
 
 }  // namespace pointers
 
-// Numbers the objects of a state by the order in which threads and memory lead to them. Objects that nothing leads to go.
+// Numbers the objects of a state by the order in which threads and memory lead to them. Objects that nothing leads to go;
+// of those that should have been released, one for each place and size stays behind the others.
 class Renumbering {
  public:
   void apply(State& state, Contents& contents) {
@@ -172,13 +175,50 @@ class Renumbering {
       if (copy.is_live) rename(contents, copy.content);
       kept_.push_back(copy);
     }
+    keep_lost(memory);
     memory.heap = kept_;
+  }
+
+  void keep_lost(const Memory& memory) {
+    const auto first = static_cast<std::ptrdiff_t>(kept_.size());
+    for (const HeapObject& object : memory.heap)
+      if (object.is_live && object.block != none && new_slot_[slot_of(object.start)] == unknown)
+        kept_.push_back({0, 0, object.size, true, true, false, false, object.block, object.pc});
+    const auto key = [](const HeapObject& object) { return std::tuple(object.block, object.pc, object.size); };
+    std::ranges::sort(kept_.begin() + first, kept_.end(), {}, key);
+    const auto same = [&](const HeapObject& a, const HeapObject& b) { return key(a) == key(b); };
+    kept_.erase(std::unique(kept_.begin() + first, kept_.end(), same), kept_.end());
+    for (std::size_t i = static_cast<std::size_t>(first); i < kept_.size(); ++i)
+      kept_[i].start = start_of_slot(static_cast<std::uint32_t>(i));
   }
 
   std::vector<std::uint32_t> order_;     // old slots
   std::vector<std::uint32_t> new_slot_;  // by old slot
   std::vector<HeapObject> kept_;
 };
+
+// Objects that should have been released and that no pointer leads to which begins in a global object.
+inline std::vector<HeapObject> lost_objects(Memory& memory, const Contents& contents) {
+  std::vector<bool> is_reached(memory.heap.size(), false);
+  std::vector<std::uint32_t> pending = memory.chunks;
+  while (!pending.empty()) {
+    const std::uint32_t chunk = pending.back();
+    pending.pop_back();
+    for (std::size_t i = 0; i + 8 <= 4 * contents.n_words(chunk); i += 8) {
+      Value value;
+      std::memcpy(&value, contents.read(chunk) + i, sizeof value);
+      const HeapObject* object = value >= fixed_start ? find_object(memory, value) : nullptr;
+      if (object == nullptr || value - object->start >= std::max<Address>(object->size, 1)) continue;
+      const auto number = static_cast<std::size_t>(object - memory.heap.data());
+      if (object->is_live && !is_reached[number]) pending.push_back(object->content);
+      is_reached[number] = true;
+    }
+  }
+  std::vector<HeapObject> lost;
+  for (std::size_t i = 0; i < is_reached.size(); ++i)
+    if (!is_reached[i] && memory.heap[i].is_live && memory.heap[i].block != none) lost.push_back(memory.heap[i]);
+  return lost;
+}
 
 // Another thread may learn the address: so it may those of all that the object leads to.
 inline void share(Memory& memory, const Contents& contents, Value value) {

@@ -103,10 +103,13 @@ class Machine : public Accesses {
       case Operation::await:
         if (evaluate(thread, i->value) == 0) {
           ++n_failed_awaits;
+          thread.has_waited = options_.tells_waiting;
           if (log != nullptr) log_at_await = log->size();
+          note({ActionKind::wait, place(thread, t)});
           thread.frames.back().pc = i->target;
           return;
         }
+        thread.has_waited = false;
         break;
       case Operation::assume:
         if (evaluate(thread, i->value) == 0) {
@@ -148,6 +151,14 @@ class Machine : public Accesses {
     if (thread.status == ThreadStatus::running) ++thread.frames.back().pc;
   }
 
+  // The thread whose end this one waits for, or `none`.
+  std::int32_t awaited_thread(const State& state, const ThreadState& thread) {
+    const Instruction* i = thread.status == ThreadStatus::running ? current(thread) : nullptr;
+    if (i == nullptr || i->operation != Operation::join) return none;
+    const Value handle = evaluate(thread, i->value);
+    return is_thread(state, handle) ? static_cast<std::int32_t>(handle - 1) : none;
+  }
+
   // The object that ends first when the thread leaves its call, or null.
   const Owned* leaving_object(const ThreadState& thread) const {
     const Instruction* i = current(thread);
@@ -185,6 +196,7 @@ class Machine : public Accesses {
     const bool is_update = i.operation == Operation::update || i.operation == Operation::compare_exchange;
     if (is_update && !thread.buffer.empty()) return Readiness::visible;
     if (i.is_exclusive && has_buffers() && !thread.buffer.empty()) return Readiness::visible;
+    if (thread.has_waited) return Readiness::visible;  // the program may end meanwhile
     if (place.is_private) return Readiness::local;
     if (!is_plain_store && !is_update && has_urgent_entry(thread)) return Readiness::visible;
     const bool is_read = i.operation == Operation::load && !i.is_exclusive;
@@ -325,17 +337,28 @@ class Machine : public Accesses {
     }
   }
 
+  // Whether no store of another thread to the object is on its way. Otherwise that store is what is wrong.
   bool end_object(State& state, std::int32_t t, HeapObject& object) {
-    const Address start = object.start;
+    const bool is_known = object.is_shared && !object.is_local;
+    if (is_known && touched != nullptr) touched->push_back(ending(state, t, object));
     state.memory.number = unnumbered;
     object.is_live = false;
     object.content = 0;
-    for (std::size_t u = 0; u < state.threads.size(); ++u) {
-      if (u == at(t) || !has_own_entry(state.threads[u], start, object.size)) continue;
-      fail(state, t, ViolationKind::use_after_free, start);
-      return false;
-    }
-    return true;
+    bool is_late = false;
+    for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
+      for (const Entry& entry : state.threads[at(u)].buffer) {
+        if (u == t || !entry.overlaps(object.start, object.size)) continue;
+        blame(ViolationKind::use_after_free, {u, entry.block, entry.pc}, entry.address);
+        is_late = true;
+      }
+    if (is_late) stop(state.threads[at(t)], ThreadStatus::failed);
+    return !is_late;
+  }
+
+  Touch ending(State& state, std::int32_t t, const HeapObject& object) const {
+    Touch found = touch_of(state, object.start, object.size, true);
+    if (renames() && object.is_stack) found.heap_cell = heap_cells::first_thread + static_cast<std::uint32_t>(t);
+    return found;
   }
 
   void end_thread(State& state, std::int32_t t, Value result) {
@@ -406,8 +429,12 @@ class Machine : public Accesses {
     }
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
-    const HeapObject object{start, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
+    HeapObject object{start, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
                             i.is_stack, i.is_local};
+    if (options_.leaks && !i.is_stack && !i.is_permanent) {
+      object.block = thread.frames.back().block;
+      object.pc = thread.frames.back().pc;
+    }
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
     state.memory.number = unnumbered;
@@ -433,6 +460,7 @@ class Machine : public Accesses {
   void measure(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.value);
+    touch(state, address, 1, false);
     const HeapObject* object = find_object(state.memory, address);
     if (object == nullptr || address != object->start || object->is_stack) {
       fail(state, t, ViolationKind::release, address);
@@ -446,6 +474,7 @@ class Machine : public Accesses {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.value);
     if (address != 0) {
+      touch(state, address, 1, true);
       HeapObject* object = find_object(state.memory, address);
       if (object == nullptr || address != object->start || object->is_stack) {
         fail(state, t, ViolationKind::release, address);

@@ -2,30 +2,24 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <set>
 
 #include "process_memory.hpp"
-#include "states/steps.hpp"
-#include "states/visited.hpp"
+#include "states/expansion.hpp"
 
 namespace dekker::states {
 
-class Searcher {
+class Searcher : Expansion {
  public:
   Searcher(const Program& program, const Options& options, Assumptions assumptions, const Progress& progress)
-      : program_(program),
-        options_(options),
+      : Expansion(program, options, assumptions),
         progress_(progress),
-        machine_(program, options_, assumptions),
-        steps_(machine_, program),
         solo_(machine_, program),
         started_(std::chrono::steady_clock::now()) {
-    encode(ThreadState{}, words_);
-    threads_.intern(words_.words());  // 0 is a thread that does not exist yet
-    find_awaits();
     if (options_.robust) options_.reduce = options_.dynamic_local = false;
-    spawns_ = has_spawns();
+    options_.tells_waiting = !options_.robust && (options_.leaks || !program.observed.empty()) && has(Operation::exit);
+    uses_futures_ = options_.reduce && !options_.compact && !options_.tells_waiting && !has(Operation::atomic_begin) &&
+                    (spawns_ || !machine_.renames());  // else locals of equal threads change places
   }
 
   Outcome run() {
@@ -35,25 +29,6 @@ class Searcher {
   }
 
  private:
-  static constexpr std::uint32_t no_state = Visited::nowhere;
-
-  void find_awaits() {
-    for (std::size_t b = 0; b < program_.threads.size() + program_.functions.size(); ++b) {
-      const std::vector<Instruction>& code = program_.block(static_cast<std::int32_t>(b)).code;
-      std::vector<bool>& inside = in_await_.emplace_back(code.size() + 1, false);
-      for (std::size_t pc = 0; pc < code.size(); ++pc)
-        if (code[pc].operation == Operation::await)
-          for (std::size_t p = at(code[pc].target); p <= pc; ++p) inside[p] = true;
-    }
-  }
-
-  bool has_spawns() const {
-    for (std::size_t b = 0; b < in_await_.size(); ++b)
-      for (const Instruction& i : program_.block(static_cast<std::int32_t>(b)).code)
-        if (i.operation == Operation::spawn) return true;
-    return false;
-  }
-
   // What SC reaches. Returns whether there is anything left to find: what goes wrong there does so under the model, too.
   bool explore_sequentially() {
     const Model model = options_.model;
@@ -62,11 +37,6 @@ class Searcher {
     if (outcome_.stop != Stop::not_stopped || (has_violation_ && options_.stop_at_violation)) return false;
     options_.model = model;
     sequential_ = std::move(visited_);
-    visited_ = {};
-    known_violations_.clear();
-    known_outcomes_.clear();
-    outcome_.statistics = {};
-    has_violation_ = false;
     is_second_phase_ = true;
     return true;
   }
@@ -74,26 +44,61 @@ class Searcher {
   // ---- The search -----------------------------------------------------------------------------------------------------
 
   void explore() {
+    begin();
+    expand_all();
+    for (int n_restarts = 0; !is_stopped() && has_wrong_choices(); ++n_restarts) {
+      if (n_restarts < most_restarts && visited_.size() < largest_restart)
+        begin();  // with the futures that are known now choices are better
+      else
+        correct_choices();
+      if (!is_stopped()) expand_all();
+    }
+    stack_.clear();
+    add_postponed();
+    update_statistics();
+  }
+
+  void begin() {
+    visited_ = {};
+    stack_.clear();
+    is_expanded_.clear();
+    reduced_.clear();
+    known_violations_.clear();
+    known_outcomes_.clear();
+    outcome_.statistics = {};
+    has_violation_ = false;
+    next_ = level_end_ = 0;
+    n_postponed_ = n_tried_ = n_successors_ = 0;
     machine_.contents().forget_drafts();
     State start = machine_.initial();
     add(start, no_state);
-    std::uint32_t next = 0;
-    while (true) {
-      std::uint32_t number;
-      if (options_.depth_first) {
-        if (stack_.empty()) break;
-        number = stack_.back();
-        stack_.pop_back();
-      } else {
-        if (next == visited_.size()) break;
-        number = next++;
-      }
-      if (should_stop(number)) break;
-      expand(number);
-    }
-    stack_.clear();
-    update_statistics();
   }
+
+  void expand_all() {
+    while (const std::optional<std::uint32_t> number = take_next()) {
+      if (should_stop(*number)) return;
+      if (!options_.depth_first) look_ahead(*number);
+      expand(*number);
+    }
+  }
+
+  std::optional<std::uint32_t> take_next() {
+    if (options_.depth_first) {
+      if (stack_.empty()) return {};
+      const std::uint32_t number = stack_.back();
+      stack_.pop_back();
+      is_expanded_[number] = true;
+      return number;
+    }
+    if (next_ == level_end_) {  // states of a larger distance begin
+      add_postponed();
+      if (next_ == visited_.size()) return {};
+      level_end_ = static_cast<std::uint32_t>(visited_.size());
+    }
+    return next_++;
+  }
+
+  bool is_stopped() const { return outcome_.stop != Stop::not_stopped || (has_violation_ && options_.stop_at_violation); }
 
   // `next` is to be expanded now.
   bool should_stop(std::uint32_t next) {
@@ -113,6 +118,7 @@ class Searcher {
   bool at_memory_limit(std::uint32_t next) {
     const bool may_compact = options_.compact && !options_.depth_first && !options_.robust;
     if (!may_compact) return stop(Stop::memory);
+    add_postponed();
     if (!visited_.is_compact()) {
       visited_.become_compact(next);
       return false;
@@ -126,135 +132,99 @@ class Searcher {
   }
 
   void expand(std::uint32_t number) {
-    decode_state(visited_[number]);
+    set_from(number);
+    if (options_.depth_first) hashes_.assign(from_.size() - 1, 0);
     if (is_final()) {
       record_final(number);
       return;
     }
-    readiness_.resize(current_.threads.size());
-    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t) readiness_[at(t)] = machine_.readiness(current_, t);
+    find_readiness();
     const std::uint64_t before = n_successors_;
     const std::int32_t holder = section_holder();
     if (holder != none) {
-      step(number, holder);
-    } else {
-      std::int32_t done = none;
-      if (options_.reduce) {
-        done = unnoticed_thread();
-        if (done != none && step(number, done)) return;
+      step(number, holder, false);
+      finish_expansion(number, before);
+      return;
+    }
+    std::uint64_t done = 0;
+    if (options_.reduce) {
+      const std::int32_t unnoticed = unnoticed_thread();
+      done = unnoticed != none ? bit(unnoticed) : persistent_threads();
+      if (done != 0 && step_some(number, done, true) == Progressed::ahead) {
+        if (unnoticed == none) reduced_.push_back({number, done, futures_.version()});
+        return;
       }
-      for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t)
-        if (t != done) step(number, t);
     }
+    step_some(number, ~done, false);
+    finish_expansion(number, before);
+  }
+
+  void finish_expansion(std::uint32_t number, std::uint64_t before) {
     if (n_successors_ == before) ++outcome_.statistics.blocked;
-    if (may_be_deadlock()) look_for_deadlock(number);
+    if (!may_be_deadlock()) return;
+    if (options_.tells_waiting && ends_waiting())
+      record_final(number);
+    else
+      look_for_deadlock(number);
   }
 
-  // Whether there were successors, and all of them are new: then a step that commutes with all that others do may go first.
-  // On every cycle some state must let all threads go on.
-  bool step(std::uint32_t number, std::int32_t t) {
-    bool all_new = true;
-    const std::uint64_t before = n_successors_;
-    steps_.each(current_, t, readiness_[at(t)], [&](State& next) {
-      ++n_successors_;
-      if (!add(next, number)) all_new = false;
-    });
-    return all_new && n_successors_ != before;
-  }
-
-  std::int32_t unnoticed_thread() const {
-    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t)
-      if (readiness_[at(t)] == Readiness::local || readiness_[at(t)] == Readiness::choice) return t;
-    return none;
-  }
-
-  std::int32_t section_holder() const {
-    for (std::int32_t t = 0; at(t) < current_.threads.size(); ++t)
-      if (current_.threads[at(t)].in_section) return t;
-    return none;
-  }
-
-  // Whether the state is new. It is overwritten.
-  bool add(State& state, std::uint32_t parent) {
-    number_components(state);
-    const Visited::Found found = visited_.insert(ids_, parent);
-    for (const Violation& violation : machine_.violations()) note_violation(violation, found.number);
-    machine_.violations().clear();
-    if (found.is_new) {
-      if (options_.depth_first) stack_.push_back(found.number);
-      if (is_second_phase_) check_robustness(state, found.number);
+  // Has a future grown since threads were chosen, so that these are not enough?
+  bool has_wrong_choices() {
+    bool any = false;
+    for (Reduced& choice : reduced_) {
+      if (choice.version == futures_.version()) continue;
+      any = missing_threads(choice) != 0;
+      if (any) break;
+      choice.version = futures_.version();
     }
-    return found.is_new;
+    return any;
   }
 
-  void note_violation(const Violation& violation, std::uint32_t number) {
-    has_violation_ = true;
-    known_violations_.try_emplace(violation, number);
-  }
-
-  // ---- States and numbers ---------------------------------------------------------------------------------------------
-
-  // `ids_` becomes the numbers of the canonical form of the state.
-  void number_components(State& state) {
-    if (machine_.renames()) renumbering_.apply(state, machine_.contents());
-    if (state.memory.number == unnumbered) machine_.contents().settle(state.memory);
-    ids_.resize(1 + state.threads.size());
-    ids_[0] = number_of(state.memory, memories_);
-    for (std::size_t t = 0; t < state.threads.size(); ++t) ids_[1 + t] = number_of(state.threads[t], threads_);
-    if (options_.symmetry && !spawns_) sort_equal_threads();
-  }
-
-  template <class Component>
-  std::uint32_t number_of(Component& component, Sequences& known) {
-    if (component.number == unnumbered) {
-      encode(component, words_);
-      component.number = known.intern(words_.words());
-    }
-    return component.number;
-  }
-
-  void sort_equal_threads() {
-    for (std::size_t first = 0; first < program_.alike.size(); ++first) {
-      if (program_.alike[first] != static_cast<std::int32_t>(first)) continue;
-      group_.clear();
-      for (std::size_t t = first; t < program_.alike.size(); ++t)
-        if (program_.alike[t] == static_cast<std::int32_t>(first)) group_.push_back(ids_[1 + t]);
-      if (group_.size() == 1) continue;
-      std::ranges::sort(group_);
-      for (std::size_t t = first, k = 0; t < program_.alike.size(); ++t)
-        if (program_.alike[t] == static_cast<std::int32_t>(first)) ids_[1 + t] = group_[k++];
-    }
-  }
-
-  void decode_state(std::span<const std::uint32_t> ids) {
-    if (current_.memory.number != ids[0]) {
-      decode(memories_[ids[0]], machine_.map().n_chunks(), current_.memory);
-      current_.memory.number = ids[0];
-    }
-    current_.threads.resize(ids.size() - 1);
-    for (std::size_t t = 0; t + 1 < ids.size(); ++t) {
-      ThreadState& thread = current_.threads[t];
-      if (thread.number == ids[1 + t]) continue;
-      decode(threads_[ids[1 + t]], thread);
-      thread.number = ids[1 + t];
+  // Where threads that were chosen are not enough, more go on.
+  void correct_choices() {
+    for (std::size_t k = 0; k < reduced_.size();) {
+      if (is_stopped() || should_stop(next_)) return;
+      Reduced& choice = reduced_[k];
+      const std::uint64_t missing = choice.version == futures_.version() ? 0 : missing_threads(choice);
+      choice.version = futures_.version();
+      choice.threads |= missing;
+      const std::uint64_t before = n_successors_;
+      if (missing == 0 || step_some(choice.number, missing, true) != Progressed::back) {
+        ++k;
+        continue;
+      }
+      step_some(choice.number, ~choice.threads, false);
+      finish_expansion(choice.number, before);
+      choice = reduced_.back();
+      reduced_.pop_back();
     }
   }
 
   // ---- Ends of runs ---------------------------------------------------------------------------------------------------
 
-  bool is_final() const {
-    return std::ranges::all_of(current_.threads, [](const ThreadState& thread) {
-      return thread.status <= ThreadStatus::ended_program && thread.status != ThreadStatus::running;
-    });
+  bool is_final() {
+    for (std::size_t t = 1; t < from_.size(); ++t) {
+      const ThreadStatus status = facts(from_[t]).status;
+      if (status > ThreadStatus::ended_program || status == ThreadStatus::running) return false;
+    }
+    return true;
   }
 
   void record_final(std::uint32_t number) {
     ++outcome_.statistics.final_states;
-    if (!observes_memory()) {
-      known_outcomes_.try_emplace(observe(current_), number);
+    if (!observes_memory() && !options_.leaks) {
+      known_outcomes_.try_emplace(observe(current()), number);
       return;
     }
-    solo_.drained(current_, [&](State& end) { known_outcomes_.try_emplace(observe(end), number); });
+    solo_.drained(current(), [&](State& end) {
+      known_outcomes_.try_emplace(observe(end), number);
+      if (options_.leaks) note_leaks(end, number);
+    });
+  }
+
+  void note_leaks(State& end, std::uint32_t number) {
+    for (const HeapObject& object : lost_objects(end.memory, machine_.contents()))
+      note_violation({ViolationKind::leak, {0, object.block, object.pc}, object.size}, number, visited_.parent(number));
   }
 
   bool observes_memory() const {
@@ -269,31 +239,54 @@ class Searcher {
     return values;
   }
 
-  // Every thread has ended, waits for another to end, or is in a loop that waits.
   bool may_be_deadlock() {
-    return std::ranges::all_of(current_.threads, [&](const ThreadState& thread) {
-      if (thread.status != ThreadStatus::running) return thread.status <= ThreadStatus::ended_program;
-      const Frame& frame = thread.frames.back();
-      if (in_await_[at(frame.block)][at(frame.pc)]) return true;
-      const Instruction* i = machine_.current(thread);
-      return i != nullptr && i->operation == Operation::join;
-    });
+    for (std::size_t t = 1; t < from_.size(); ++t)
+      if (!facts(from_[t]).is_waiting) return false;
+    return true;
   }
 
   // Threads that wait when the program ends do not wait for ever.
-  static bool is_end(const ThreadState& thread) { return thread.status == ThreadStatus::ended_program; }
+  bool has_program_ended() {
+    for (std::size_t t = 1; t < from_.size(); ++t)
+      if (facts(from_[t]).status == ThreadStatus::ended_program) return true;
+    return false;
+  }
+
+  bool ends_waiting() {
+    for (std::size_t t = 1; t < from_.size(); ++t) {
+      const ThreadFacts& thread = facts(from_[t]);
+      if (thread.status == ThreadStatus::running && !thread.has_waited && !thread.is_joining) return false;
+    }
+    return has_program_ended();
+  }
 
   // Stores that are on their way arrive; do all threads wait then for what never comes?
   void look_for_deadlock(std::uint32_t number) {
+    if (goes_on()) return;
     bool found = false;
-    deadlock_steps_.drained(current_, [&](State& end) { found = found || is_deadlock(end); });
+    deadlock_steps_.drained(current(), [&](State& end) { found = found || is_deadlock(end); });
     if (!found) return;
-    if (std::ranges::any_of(current_.threads, is_end)) {
+    if (has_program_ended()) {
       record_final(number);
       return;
     }
     ++outcome_.statistics.deadlocks;
-    note_violation({ViolationKind::deadlock, {}, 0}, number);
+    note_violation({ViolationKind::deadlock, {}, 0}, number, visited_.parent(number));
+  }
+
+  // Where no store is on its way, does a thread that waits get out of its loop by its next step? Then it is only there that all
+  // may wait.
+  bool goes_on() {
+    for (std::size_t t = 1; t < from_.size(); ++t)
+      if (facts(from_[t]).has_stores) return false;
+    for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t) {
+      const std::optional<CachedStep> known = readiness_[at(t)] != Readiness::nothing && make_key(t)
+                                                  ? cache_.find(key_, hashes_[at(t)])
+                                                  : std::nullopt;
+      if (!known || !known->has_successors || known->n_successors != 1) continue;
+      if (known->successors[0] != from_[0] || !facts(known->successors[1]).is_waiting) return true;
+    }
+    return false;
   }
 
   bool is_deadlock(State& state) {
@@ -303,14 +296,15 @@ class Searcher {
     return true;
   }
 
-  // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write?
+  // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write, and without
+  // starting others? If it gets to where it waits for another to end, that is a state of its own.
   bool waits_for_ever(const State& state, std::int32_t t) {
     State alone = state;
     const std::uint32_t memory = number_of(alone.memory, memories_);
     std::set<std::uint32_t> seen;
     for (int n = 0; n < most_rounds; ++n) {
       const Readiness readiness = machine_.readiness(alone, t);
-      if (readiness == Readiness::nothing) return alone.threads[at(t)].status == ThreadStatus::running;
+      if (readiness == Readiness::nothing) return n == 0;
       if (readiness == Readiness::choice) return false;
       if (!seen.insert(number_of(alone.threads[at(t)], threads_)).second) return true;
       int n_next = 0;
@@ -322,10 +316,20 @@ class Searcher {
       });
       const bool writes = number_of(after.memory, memories_) != memory || !after.threads[at(t)].buffer.empty();
       machine_.violations().clear();
-      if (n_next != 1 || writes) return false;
+      if (n_next != 1 || writes || after.threads.size() != alone.threads.size() || starts_others(alone, after)) return false;
       alone = after;
     }
     return false;
+  }
+
+  static bool starts_others(const State& before, const State& after) {
+    for (std::size_t t = 0; t < before.threads.size(); ++t)
+      if (before.threads[t].status == ThreadStatus::unborn && after.threads[t].status != ThreadStatus::unborn) return true;
+    return false;
+  }
+
+  void visit(State& state, std::uint32_t number) override {
+    if (is_second_phase_) check_robustness(state, number);
   }
 
   // A state with empty buffers that no run under SC comes to.
@@ -335,7 +339,7 @@ class Searcher {
       if (machine_.readiness(state, t) == Readiness::local) return;
     State from = state;
     solo_.drained(from, [&](State& end) {
-      if (!is_sequential(end)) note_violation({ViolationKind::not_robust, {}, 0}, number);
+      if (!is_sequential(end)) note_violation({ViolationKind::not_robust, {}, 0}, number, visited_.parent(number));
     });
   }
 
@@ -353,26 +357,30 @@ class Searcher {
 
   void finish() {
     outcome_.renames = machine_.renames();
-    for (const auto& [violation, number] : known_violations_)
-      outcome_.violations.emplace_back(violation, schedule(number, [&](State& end) { return shows(violation, end); }, violation));
+    for (const auto& [violation, edge] : known_violations_)
+      outcome_.violations.emplace_back(violation, schedule(edge, [&](State& end) { return shows(violation, end); }, violation));
     for (const auto& [values, number] : known_outcomes_) {
       Schedule& example = outcome_.states[values];
       if (options_.wants_examples)
-        example = schedule(number, [&](State& end) { return observe(end) == values; }, {});
+        example = schedule({visited_.parent(number), number}, [&](State& end) { return observe(end) == values; }, {});
     }
   }
 
   bool shows(const Violation& violation, State& end) {
     if (violation.kind == ViolationKind::deadlock) return is_deadlock(end);
+    if (violation.kind == ViolationKind::leak)
+      return std::ranges::any_of(lost_objects(end.memory, machine_.contents()), [&](const HeapObject& object) {
+        return object.block == violation.place.block && object.pc == violation.place.pc;
+      });
     return !is_sequential(end);
   }
 
   // A run from the start to the state. Where it matters what is left in the buffers, all is written in an order such that
   // `is_end` holds.
   template <class IsEnd>
-  Schedule schedule(std::uint32_t number, const IsEnd& is_end, const std::optional<Violation>& violation) {
-    std::vector<std::uint64_t> path;
-    for (std::uint32_t n = number; n != no_state; n = visited_.parent(n)) path.push_back(visited_.hash(n));
+  Schedule schedule(Edge edge, const IsEnd& is_end, const std::optional<Violation>& violation) {
+    std::vector<std::uint64_t> path{visited_.hash(edge.to)};
+    for (std::uint32_t n = edge.from; n != no_state; n = visited_.parent(n)) path.push_back(visited_.hash(n));
     std::ranges::reverse(path);
     Schedule result, part;
     machine_.contents().forget_drafts();
@@ -380,8 +388,9 @@ class Searcher {
     State state = machine_.initial();
     machine_.contents().settle(state.memory);
     result = part;
-    for (std::size_t k = 1; k < path.size(); ++k) follow(state, path[k], part, result);
-    const bool drains = !violation || violation->kind == ViolationKind::deadlock || violation->kind == ViolationKind::not_robust;
+    const bool drains = !violation || violation->kind >= ViolationKind::deadlock;
+    for (std::size_t k = 1; k < path.size(); ++k)
+      follow(state, path[k], drains || k + 1 < path.size() ? std::nullopt : violation, part, result);
     if (drains) {
       bool is_done = false;
       const State from = state;
@@ -422,14 +431,18 @@ class Searcher {
     }
   }
 
-  // One step to a state whose canonical form has this hash.
-  void follow(State& state, std::uint64_t hash, Schedule& part, Schedule& result) {
+  // One step to a state whose canonical form has this hash, and in which the violation is met if there is one.
+  void follow(State& state, std::uint64_t hash, const std::optional<Violation>& violation, Schedule& part, Schedule& result) {
     State found;
     bool is_found = false;
     for (std::int32_t t = 0; at(t) < state.threads.size() && !is_found; ++t) {
       part.clear();
       steps_.each(state, t, [&](State& next) {
-        if (!is_found) {
+        const bool is_wanted = !violation || std::ranges::any_of(machine_.violations(), [&](const Violation& met) {
+          return is_same(met, *violation);
+        });
+        machine_.violations().clear();
+        if (!is_found && is_wanted) {
           machine_.contents().settle(next.memory);  // drafts must not be shared with the copy
           State canonical = next;
           number_components(canonical);
@@ -446,6 +459,11 @@ class Searcher {
     state = std::move(found);
   }
 
+  // Equal threads may have changed places.
+  static bool is_same(const Violation& met, const Violation& wanted) {
+    return met.kind == wanted.kind && met.place.block == wanted.place.block && met.place.pc == wanted.place.pc;
+  }
+
   void update_statistics() {
     Statistics& s = outcome_.statistics;
     s.states = visited_.size() + sequential_.size();
@@ -460,32 +478,16 @@ class Searcher {
 
   static constexpr int most_rounds = 1000;
 
-  const Program& program_;
-  Options options_;
+  static constexpr int most_restarts = 12;
+  static constexpr std::size_t largest_restart = 1'000'000;
+
   const Progress& progress_;
-  Machine machine_;
-  Steps steps_;
   Steps solo_;  // inside of what `steps_` or `deadlock_steps_` give
   Steps deadlock_steps_{machine_, program_};
   std::chrono::steady_clock::time_point started_;
-  Sequences threads_;
-  Sequences memories_;
-  Renumbering renumbering_;
-  Words words_;
-  std::vector<std::vector<bool>> in_await_;  // by block and position
-  bool spawns_ = false;
-  Visited visited_;
   Visited sequential_;  // what SC reaches, if robustness is asked for
   bool is_second_phase_ = false;
-  std::vector<std::uint32_t> stack_;
-  std::vector<std::uint32_t> ids_;
-  std::vector<std::uint32_t> group_;
-  State current_;  // what steps start from; its components are numbered
-  std::vector<Readiness> readiness_;  // of the threads of `current_`
-  std::uint64_t n_expanded_ = 0;
-  std::uint64_t n_successors_ = 0;
-  bool has_violation_ = false;
-  std::map<Violation, std::uint32_t> known_violations_;
+  std::uint32_t level_end_ = 0;  // of a breadth-first search
   std::map<std::vector<Value>, std::uint32_t> known_outcomes_;
   Outcome outcome_;
 };

@@ -24,6 +24,8 @@ struct Entry {
   std::uint8_t size;
   std::uint8_t group = 0;       // PSO: stores of a later group are written after those of earlier ones
   bool before_loads = false;  // PSO: it is written before the next load of its thread
+  std::int32_t block = 0;     // of the store, if it is to an allocated object: should that be released first
+  std::int32_t pc = 0;
 
   bool overlaps(Address start, Address length) const { return address < start + length && start < address + size; }
   bool overlaps(const Entry& other) const { return overlaps(other.address, other.size); }
@@ -51,6 +53,7 @@ struct ThreadState {
   ThreadStatus status = ThreadStatus::unborn;
   bool in_section = false;
   bool opens_group = false;  // PSO: the next store begins a new group
+  bool has_waited = false;   // the last await failed; known only where `Options::tells_waiting`
   std::uint8_t link_size = 0;  // 0: no load-linked is open
   std::uint32_t n_spawned = 0;
   std::uint32_t allocated = 0;  // bytes, where addresses do not change
@@ -74,6 +77,8 @@ struct HeapObject {
   bool is_shared;  // another thread may know its address
   bool is_stack;
   bool is_local;  // no other thread ever will
+  std::int32_t block = none;  // where it was allocated, if it has to be released
+  std::int32_t pc = none;
 };
 
 struct Memory {
@@ -111,6 +116,7 @@ class WordReader {
  public:
   explicit WordReader(std::span<const std::uint32_t> words) : next_(words.data()) {}
   std::uint32_t get() { return *next_++; }
+  const std::uint32_t* position() const { return next_; }
   std::uint64_t get_long() {
     const std::uint64_t low = get();
     return low | std::uint64_t{get()} << 32;
@@ -121,9 +127,9 @@ class WordReader {
 };
 
 inline void encode(const ThreadState& thread, Words& out) {
-  out.begin(16 + 4 * thread.frames.size() + 2 * thread.registers.size() + 5 * thread.buffer.size() + 3 * thread.owned.size());
+  out.begin(16 + 4 * thread.frames.size() + 2 * thread.registers.size() + 7 * thread.buffer.size() + 3 * thread.owned.size());
   out.put(static_cast<std::uint32_t>(thread.status) | (thread.in_section ? 1u << 8 : 0u) |
-          (thread.opens_group ? 1u << 9 : 0u) |
+          (thread.opens_group ? 1u << 9 : 0u) | (thread.has_waited ? 1u << 10 : 0u) |
           static_cast<std::uint32_t>(thread.link_size) << 16 | (thread.result != 0 ? 1u << 24 : 0u));
   out.put(static_cast<std::uint32_t>(thread.frames.size()) | static_cast<std::uint32_t>(thread.registers.size()) << 16);
   out.put(static_cast<std::uint32_t>(thread.buffer.size()) | static_cast<std::uint32_t>(thread.owned.size()) << 16);
@@ -141,7 +147,12 @@ inline void encode(const ThreadState& thread, Words& out) {
   for (const Entry& entry : thread.buffer) {
     out.put_long(entry.address);
     out.put_long(entry.value);
-    out.put(entry.size | static_cast<std::uint32_t>(entry.group) << 8 | (entry.before_loads ? 1u << 16 : 0u));
+    const bool has_place = entry.block != 0 || entry.pc != 0;
+    out.put(entry.size | static_cast<std::uint32_t>(entry.group) << 8 | (entry.before_loads ? 1u << 16 : 0u) |
+            (has_place ? 1u << 17 : 0u));
+    if (!has_place) continue;
+    out.put(static_cast<std::uint32_t>(entry.block));
+    out.put(static_cast<std::uint32_t>(entry.pc));
   }
   for (const Owned& object : thread.owned) {
     out.put(object.depth);
@@ -155,6 +166,7 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
   thread.status = static_cast<ThreadStatus>(head & 0xFF);
   thread.in_section = (head >> 8 & 1) != 0;
   thread.opens_group = (head >> 9 & 1) != 0;
+  thread.has_waited = (head >> 10 & 1) != 0;
   thread.link_size = static_cast<std::uint8_t>(head >> 16);
   const std::uint32_t sizes = in.get();
   const std::uint32_t more_sizes = in.get();
@@ -180,6 +192,9 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
     entry.size = static_cast<std::uint8_t>(rest);
     entry.group = static_cast<std::uint8_t>(rest >> 8);
     entry.before_loads = (rest >> 16 & 1) != 0;
+    const bool has_place = (rest >> 17 & 1) != 0;
+    entry.block = has_place ? static_cast<std::int32_t>(in.get()) : 0;
+    entry.pc = has_place ? static_cast<std::int32_t>(in.get()) : 0;
   }
   for (Owned& object : thread.owned) {
     object.depth = in.get();
@@ -188,22 +203,26 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
 }
 
 inline void encode(const Memory& memory, Words& out) {
-  out.begin(memory.chunks.size() + 5 * memory.heap.size());
+  out.begin(memory.chunks.size() + 7 * memory.heap.size());
   for (const std::uint32_t chunk : memory.chunks) out.put(chunk);
   for (const HeapObject& object : memory.heap) {
     out.put_long(object.start);
     out.put(object.content);
     out.put(object.size);
     out.put((object.is_live ? 1u : 0u) | (object.is_shared ? 2u : 0u) | (object.is_stack ? 4u : 0u) |
-            (object.is_local ? 8u : 0u));
+            (object.is_local ? 8u : 0u) | (object.block != none ? 16u : 0u));
+    if (object.block == none) continue;
+    out.put(static_cast<std::uint32_t>(object.block));
+    out.put(static_cast<std::uint32_t>(object.pc));
   }
 }
 
 inline void decode(std::span<const std::uint32_t> words, std::size_t n_chunks, Memory& memory) {
   memory.chunks.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(n_chunks));
-  memory.heap.resize((words.size() - n_chunks) / 5);
+  memory.heap.clear();
   WordReader in(words.subspan(n_chunks));
-  for (HeapObject& object : memory.heap) {
+  while (in.position() != words.data() + words.size()) {
+    HeapObject& object = memory.heap.emplace_back();
     object.start = in.get_long();
     object.content = in.get();
     object.size = in.get();
@@ -212,6 +231,9 @@ inline void decode(std::span<const std::uint32_t> words, std::size_t n_chunks, M
     object.is_shared = (flags & 2) != 0;
     object.is_stack = (flags & 4) != 0;
     object.is_local = (flags & 8) != 0;
+    if ((flags & 16) == 0) continue;
+    object.block = static_cast<std::int32_t>(in.get());
+    object.pc = static_cast<std::int32_t>(in.get());
   }
 }
 

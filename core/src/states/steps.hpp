@@ -11,6 +11,9 @@ class Steps {
 
   std::uint64_t overflows = 0;
 
+  // What left the buffers in front of the step that was emitted last; null: nothing.
+  const std::vector<EntryPlace>* committed() const { return committed_; }
+
   // Calls `emit` with every state that one step of the thread leads to. What `emit` is given is overwritten afterwards.
   template <class Emit>
   void each(State& from, std::int32_t t, Emit&& emit) {
@@ -19,6 +22,7 @@ class Steps {
 
   template <class Emit>
   void each(State& from, std::int32_t t, Readiness readiness, Emit&& emit) {
+    committed_ = nullptr;
     const auto finish = [&](State& next) {
       machine_.run(next, t);
       if (!is_stuck(next.threads[at(t)])) emit(next);
@@ -29,6 +33,39 @@ class Steps {
       case Readiness::choice: choices(from, t, finish); return;
       case Readiness::visible: visible(from, t, finish); return;
     }
+  }
+
+  // What one step of the thread touches, without what may leave other buffers. Nothing if others cannot notice it.
+  void touches(State& from, std::int32_t t, Readiness readiness, std::vector<Touch>& found) {
+    if (readiness != Readiness::visible) return;
+    const ThreadState& thread = from.threads[at(t)];
+    const Instruction* i = machine_.current(thread);
+    const Operation operation = i == nullptr ? Operation::give_back : i->operation;
+    const bool is_load = operation == Operation::load;
+    if (!is_load || i->is_exclusive || std::ranges::any_of(thread.buffer, &Entry::before_loads)) add_buffer(from, thread, found);
+    switch (operation) {
+      case Operation::load:
+      case Operation::store:
+      case Operation::store_conditional:
+      case Operation::update:
+      case Operation::compare_exchange: 
+        found.push_back(machine_.touch_of(from, machine_.evaluate(thread, i->address), i->size, !is_load));
+        return;
+      case Operation::join: add_buffer(from, from.threads[at(machine_.awaited_thread(from, thread))], found); return;
+      case Operation::release: add_object(from, machine_.evaluate(thread, i->value), found); return;
+      case Operation::exit:
+      case Operation::give_back: add_object(from, machine_.leaving_object(thread)->address, found); return;
+      default: return;
+    }
+  }
+
+  void add_object(State& from, Address address, std::vector<Touch>& found) const {
+    const HeapObject* object = find_object(from.memory, address);
+    found.push_back(machine_.touch_of(from, address, object != nullptr ? object->size : 1, true));
+  }
+
+  void add_buffer(State& from, const ThreadState& thread, std::vector<Touch>& found) const {
+    for (const Entry& entry : thread.buffer) found.push_back(machine_.touch_of(from, entry.address, entry.size, true));
   }
 
   // Calls `emit` with every state in which all stores have been written.
@@ -48,6 +85,7 @@ class Steps {
   State& copy(const State& from) {
     machine_.contents().forget_drafts();
     if (machine_.log != nullptr) machine_.log->clear();
+    if (machine_.touched != nullptr) machine_.touched->clear();
     next_.threads.resize(from.threads.size());
     for (std::size_t t = 0; t < from.threads.size(); ++t) copy_component(from.threads[t], next_.threads[t]);
     copy_component(from.memory, next_.memory);
@@ -187,14 +225,17 @@ class Steps {
     const std::size_t n = commits_.n_results();
     for (std::size_t k = 0; k < n; ++k) {
       machine_.commit(copy(from), commits_.result(k));
+      committed_ = &commits_.result(k);
       execute(next_);
     }
+    committed_ = nullptr;
   }
 
   Machine& machine_;
   const Program& program_;
   Commits commits_;
   std::vector<EntryPlace> must_;
+  const std::vector<EntryPlace>* committed_ = nullptr;
   State next_;
 };
 

@@ -14,10 +14,11 @@ class Visited {
     bool is_new;
   };
 
-  Found insert(std::span<const std::uint32_t> ids, std::uint32_t parent) {
+  Found insert(std::span<const std::uint32_t> ids, std::uint32_t parent) { return insert(ids, parent, hash_of(ids)); }
+
+  Found insert(std::span<const std::uint32_t> ids, std::uint32_t parent, std::uint64_t hash) {
     if (ids.size() > stride_) widen(ids.size());
     if (4 * (parents_.size() + 1) > 3 * slots_.size()) grow();
-    const std::uint64_t hash = hash_of(ids);
     std::size_t i = hash & mask_;
     for (; slots_[i] != 0; i = (i + 1) & mask_)
       if (may_be(slots_[i], hash) && is_equal(number_in(slots_[i]), ids, hash)) return {number_in(slots_[i]), false};
@@ -33,6 +34,15 @@ class Visited {
       ids_.resize(parents_.size() * stride_, 0);
     }
     return {number, true};
+  }
+
+  // That a state with this hash will be inserted: first its slot is fetched, then what the slot leads to.
+  void announce(std::uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask_]);
+  }
+  void announce_row(std::uint64_t hash) const {
+    const std::uint64_t slot = slots_.empty() ? 0 : slots_[hash & mask_];
+    if (slot != 0 && may_be(slot, hash) && !is_compact_) __builtin_prefetch(ids_.data() + std::size_t{number_in(slot)} * stride_);
   }
 
   bool contains(std::span<const std::uint32_t> ids) const {

@@ -24,6 +24,7 @@ DEFAULT_CYCLES = 20
 @click.option("--passes", is_flag=True, help="As engines get it: loops that only wait are awaits.")
 @click.option("--model", "-m", help="As it is under this model: atomics of C compiled for the processor.")
 @click.option("--cycles", is_flag=True, help="The critical cycles under --model: where it may differ from sc, and why.")
+@click.option("--all", "safe", is_flag=True, help="With cycles that the model keeps in order.")
 @click.option("--most", type=click.IntRange(min=0), default=DEFAULT_CYCLES, show_default=True, help="Cycles to print.")
 @click.option("--dot", "dot_file", metavar="FILE", help="Draw the cycles for Graphviz; - is stdout.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the cycles as a JSON object; - is stdout.")
@@ -34,6 +35,7 @@ def command(
     passes: bool,
     model: str | None,
     cycles: bool,
+    safe: bool,
     most: int,
     dot_file: str | None,
     json_file: str | None,
@@ -47,12 +49,12 @@ def command(
     """
     if cycles and (ir or passes):
         raise InputError("--cycles is a view of its own: leave out --ir and --passes")
-    if not cycles and (dot_file is not None or json_file is not None):
-        raise InputError("--dot and --json are for --cycles")
+    if not cycles and (safe or dot_file is not None or json_file is not None):
+        raise InputError("--all, --dot and --json are for --cycles")
     program = parse_files(paths, compiler_flags(), cc)
     validate(program)
     if cycles:
-        _show_cycles(program, model, most, dot_file, json_file)
+        _show_cycles(program, model, safe, most, dot_file, json_file)
         return
     if model is not None:
         program = prepare(program, load_model(model), unroll_waits=not passes)
@@ -61,13 +63,15 @@ def command(
     print(print_program(program), end="")
 
 
-def _show_cycles(program: Program, model: str | None, most: int, dot_file: str | None, json_file: str | None) -> None:
+def _show_cycles(
+    program: Program, model: str | None, safe: bool, most: int, dot_file: str | None, json_file: str | None
+) -> None:
     from dekker.report import cycles_text  # noqa: PLC0415 — other views need no analysis
     from dekker.run.cycles import find_cycles  # noqa: PLC0415
 
     if model is None:
         raise InputError("cycles are critical under a model", hint="add --model tso, pso, rmo, power, …")
-    report = find_cycles(program, model)
+    report = find_cycles(program, model, safe=safe)
     if "-" not in (dot_file, json_file):
         print(cycles_text.cycles_text(report, most))
     if dot_file is not None:

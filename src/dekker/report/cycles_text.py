@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dekker.transform.describe import AccessView, CycleView, ThreadView
 
@@ -25,6 +25,10 @@ def cycles_text(report: CyclesReport, most: int) -> str:
 
 
 def summary(report: CyclesReport) -> str:
+    safe = sum(not cycle.critical for cycle in report.cycles)
+    if safe:
+        critical = replace(report, cycles=[cycle for cycle in report.cycles if cycle.critical])
+        return f"{summary(critical)}; and {safe} that the model keeps in order"
     if not report.cycles and not report.complete:
         return f"there are too many candidates for critical cycles under {report.model} to list any"
     if not report.cycles:
@@ -49,7 +53,8 @@ def _lines(report: CyclesReport, most: int) -> Iterator[str]:
 
 def cycle_lines(number: int, cycle: CycleView) -> Iterator[str]:
     alike = f" (and {cycle.alike - 1} with other threads)" if cycle.alike > 1 else ""
-    yield f"{number}. {cycle.idiom}{alike}"
+    kept = "" if cycle.critical else ", which the model keeps in order"
+    yield f"{number}. {cycle.idiom}{kept}{alike}"
     for index, (thread, link) in enumerate(zip(cycle.threads, cycle.links, strict=True)):
         yield f"   {thread.thread}"
         yield from (f"     {access_text(access)}" for access in thread.accesses[:1])
@@ -128,6 +133,7 @@ def cycles_json(report: CyclesReport) -> str:
 def cycle_record(cycle: CycleView) -> dict[str, object]:
     return {
         "idiom": cycle.idiom,
+        "critical": cycle.critical,
         "alike": cycle.alike,
         "threads": [
             {

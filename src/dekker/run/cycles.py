@@ -13,10 +13,10 @@ from dekker.transform.graph import event_graph
 from dekker.transform.rules import rules_of
 
 
-def find_cycles(program: Program, name: str) -> CyclesReport:
-    """`program` as it was read."""
+def find_cycles(program: Program, name: str, *, safe: bool = False) -> CyclesReport:
+    """`program` as it was read. `safe`: with those that the model keeps in order."""
     rules = rules_of(name)
     model = load_model(name)
     classes = classes_of(event_graph(prepare(program, model), rules))
-    cycles = critical_cycles(classes)
+    cycles = critical_cycles(classes, safe=safe)
     return CyclesReport(program.name, model.name, describe_cycles(classes, cycles.found), cycles.complete)

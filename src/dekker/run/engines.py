@@ -20,6 +20,8 @@ Run = Callable[[Task], Result]
 ALL = "all"
 AUTO = "auto"
 ORACLE = "axiomatic"
+MEMORY_VIOLATIONS = frozenset(("memory", "use after free", "double free", "release"))
+"""After these, what a thread does is not the program's."""
 TRANSFORM = "transform"
 
 
@@ -62,7 +64,7 @@ def run_all(task: Task) -> Result:
     _require_agreement(task, results)
     for name, result in results.items():
         if searched is not None and searched.stopped_by is None and result.stopped_by is None:
-            _require_same_states(task, name, result, searched)
+            require_same_states(task, name, result, searched)
     return next((result for result in results.values() if result.stopped_by is not None), results[ORACLE])
 
 
@@ -86,15 +88,25 @@ def _disagreement(task: Task, about: str, results: dict[str, Result]) -> Disagre
     )
 
 
-def _require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
+def require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
     """The states engine counts no executions, and follows loops that others cut; others follow stores that it does not
-    delay any further."""
+    delay any further, and threads beyond an access to memory that is not there."""
     ours, theirs = _findings(searched), _findings(explored)
+    if _goes_beyond(ours) or _goes_beyond(theirs):
+        ours, theirs = _any_violation(ours), _any_violation(theirs)
     for about in ours:
         missing = theirs[about] - ours[about] if not searched.bound else frozenset[object]()
         extra = ours[about] - theirs[about] if not explored.cut else frozenset[object]()
         if missing or extra:
             raise _disagreement(task, about, {name: explored, states.NAME: searched})
+
+
+def _goes_beyond(findings: dict[str, frozenset[object]]) -> bool:
+    return any(isinstance(item, tuple) and item[0] in MEMORY_VIOLATIONS for item in findings["violations"])
+
+
+def _any_violation(findings: dict[str, frozenset[object]]) -> dict[str, frozenset[object]]:
+    return {"violations": frozenset((bool(findings["violations"]),))}
 
 
 def _findings(result: Result) -> dict[str, frozenset[object]]:

@@ -30,7 +30,7 @@ from dekker.transform.classes import Classes, EventClass
 from dekker.transform.reach import components
 
 MOST_CYCLES = 20_000
-MOST_STEPS = 100_000
+MOST_STEPS = 200_000
 
 
 class Segment(NamedTuple):
@@ -68,11 +68,12 @@ class Cycles:
         return frozenset(segment for cycle in self.found for segment in cycle.segments)
 
 
-def critical_cycles(classes: Classes, *, revisits: bool = False, most: int = MOST_CYCLES) -> Cycles:
+def critical_cycles(classes: Classes, *, revisits: bool = False, safe: bool = False, most: int = MOST_CYCLES) -> Cycles:
+    """`safe`: those, too, in which the model keeps everything in order (neither 5 nor 6 is asked for)."""
     parts = _components(classes)
     result = Cycles([], True, parts)
     for part in parts:
-        search = _Search(classes, part, revisits, most - len(result.found))
+        search = _Search(classes, part, revisits, safe, most - len(result.found))
         result.found += search.run()
         result.complete = result.complete and not search.exhausted
     return result
@@ -157,13 +158,14 @@ def _components(classes: Classes) -> list[list[EventClass]]:
 
 
 class _Search:
-    def __init__(self, classes: Classes, part: list[EventClass], revisits: bool, most: int) -> None:
-        self.classes, self.revisits, self.most = classes, revisits, most
+    def __init__(self, classes: Classes, part: list[EventClass], revisits: bool, safe: bool, most: int) -> None:
+        self.classes, self.revisits, self.safe, self.most = classes, revisits, safe, most
         self.exhausted = False
         self._steps = 0
         self._part = part
         self._members = {item.number for item in part}
         self._known_exits: dict[int, list[EventClass]] = {}
+        self._longer = True
         self._entries = {
             item.number: [other for other in classes.by_atom[item.atom] if other.number in self._members]
             for item in part
@@ -199,7 +201,7 @@ class _Search:
                     break
                 thread = self.classes.all[start.first].thread
                 for cycle in self._extend([start], [], frozenset((thread,)), frozenset()):
-                    if is_critical(self.classes, cycle):
+                    if self.safe or is_critical(self.classes, cycle):
                         found.append(cycle)
                         self.exhausted = self.exhausted or len(found) >= self.most
             self._length += 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dekker.ir.families import family_of
 from dekker.ir.shapes import part_name
 from dekker.source import Span
 from dekker.transform.classes import Classes, EventClass
-from dekker.transform.cycles import Cycle, relaxed_links
+from dekker.transform.cycles import Cycle, is_critical, relaxed_links
 from dekker.transform.events import AccessPoint, span_of
 from dekker.transform.graph import Atom, Event, EventGraph
 from dekker.transform.values import Allocation
@@ -49,11 +49,13 @@ class LinkView:
 
 @dataclass(frozen=True)
 class CycleView:
-    """`links[i]` leads from `threads[i]` to the next. `alike` cycles differ only in which threads do the same."""
+    """`links[i]` leads from `threads[i]` to the next. `alike` cycles differ only in which threads do the same. If it is
+    not `critical`, the model keeps all of it in order."""
 
     idiom: str
     threads: tuple[ThreadView, ...]
     links: tuple[LinkView, ...]
+    critical: bool = True
     alike: int = 1
 
 
@@ -63,12 +65,13 @@ def describe_cycles(classes: Classes, cycles: Iterable[Cycle]) -> list[CycleView
     for cycle in cycles:
         view = describe(classes, cycle)
         groups.setdefault(_key(view), []).append(view)
-    found = [CycleView(views[0].idiom, views[0].threads, views[0].links, len(views)) for views in groups.values()]
-    return sorted(found, key=lambda view: (len(view.threads), view.idiom))
+    found = [replace(views[0], alike=len(views)) for views in groups.values()]
+    return sorted(found, key=lambda view: (not view.critical, len(view.threads), view.idiom))
 
 
 def describe(classes: Classes, cycle: Cycle) -> CycleView:
-    early = set(relaxed_links(classes, cycle))
+    critical = is_critical(classes, cycle)
+    early = set(relaxed_links(classes, cycle)) if critical else set()
     segments, links = cycle.segments, cycle.links
     if len(segments) == 1:
         segments, links, early = segments * 2, links * 2, {0, 1} if early else set()
@@ -90,7 +93,7 @@ def describe(classes: Classes, cycle: Cycle) -> CycleView:
     start = _start(threads)
     shapes = ["".join(access.direction for access in thread.accesses) for thread in threads]
     turned = (*threads[start:], *threads[:start]), (*found[start:], *found[:start])
-    return CycleView(family_of(shapes), *turned)
+    return CycleView(family_of(shapes), *turned, critical=critical)
 
 
 def atom_name(graph: EventGraph, atom: Atom) -> str:
@@ -110,7 +113,7 @@ def _key(view: CycleView) -> frozenset[object]:
         (thread.unsafe, tuple((item.direction, item.points) for item in thread.accesses)) for thread in view.threads
     ]
     counted = {part: parts.count(part) for part in parts}
-    return frozenset(((view.idiom, len(parts)), *counted.items()))
+    return frozenset(((view.idiom, len(parts), view.critical), *counted.items()))
 
 
 def _start(threads: Sequence[ThreadView]) -> int:

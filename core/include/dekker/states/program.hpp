@@ -61,6 +61,7 @@ struct Instruction {
   bool is_stack = false;  // allocate: the object ends with the call
   bool ends_program = false;  // exit
   bool is_local = false;  // allocate: no other thread ever learns the address
+  bool is_permanent = false;  // allocate: it need not be released
   FenceAction fence = FenceAction::nothing;
   std::int32_t target = 0;  // jumps; where an await goes back to; the block that is called, or `none` if `value` says
   std::int64_t low = 0;     // choose

@@ -26,11 +26,13 @@ struct Options {
   bool symmetry = true;         // states that differ in the order of equal threads are one
   bool stop_at_violation = false;
   bool robust = false;          // asks for a state with empty buffers that SC does not have
+  bool leaks = false;           // memory that is lost at the end is a violation
   bool compact = false;         // at the memory limit, go on with hashes in the place of states
   std::uint64_t max_states = 0;  // 0: no limit
   double timeout_s = 0;
   std::uint64_t memory_bytes = 0;  // of the whole process
   bool wants_examples = false;     // a schedule for every final state
+  bool tells_waiting = false;      // set by the search: a thread that has waited is not like one that has just come
 };
 
 // An instruction that a thread executes.
@@ -53,14 +55,19 @@ enum class ViolationKind : std::uint8_t {
   allocation,
   deadlock,
   not_robust,
+  leak,  // the place is that of the allocation, the address its size
 };
 
+// Two of the same kind at the same place are one.
 struct Violation {
   ViolationKind kind;
   Place place;
   Address address;
 
-  auto operator<=>(const Violation&) const = default;
+  auto operator<=>(const Violation& other) const {
+    return kind != other.kind ? kind <=> other.kind : place <=> other.place;
+  }
+  bool operator==(const Violation& other) const { return kind == other.kind && place == other.place; }
 };
 
 // One thing that happens in a run.
@@ -77,6 +84,7 @@ enum class ActionKind : std::uint8_t {
   end,    // of a spawned thread
   allocate,
   release,
+  wait,  // the condition of an await fails
   failure,
 };
 

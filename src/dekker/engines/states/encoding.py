@@ -57,7 +57,7 @@ OPERATIONS: tuple[type[Instruction], ...] = (
     *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure),
 )
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
-STACK, LOCAL = 16, 32
+STACK, LOCAL, PERMANENT = 16, 32, 64
 INSTRUCTION = DEFAULTS | {"fence": NO_FENCE, "touches": 0}
 
 Block = tuple[list[int], int, list[tuple[int, int]], list[int], list[list[int]], list[Footprint]]
@@ -134,7 +134,7 @@ class _Encoder(Coder):
             case Assert():
                 fields["flags"] |= WEAK * is_limit(step)
             case Allocate():
-                fields["flags"] |= STACK * step.stack
+                fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
         return list(fields.values())
 
     def _fence(self, step: Fence) -> int:

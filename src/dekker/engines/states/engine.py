@@ -16,7 +16,7 @@ from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import is_built_in
-from dekker.native import Action, Place, StateSearch, search_states
+from dekker.native import VIOLATIONS, Action, Place, StateSearch, search_states
 from dekker.result import Result, Violation
 from dekker.source import Span
 from dekker.task import Limits, Task
@@ -37,14 +37,12 @@ def run(task: Task) -> Result:
             f"the states engine knows the models {', '.join(MODELS)} that come with Dekker, not '{name}'",
             hint="use --engine rsmc or --engine axiomatic",
         )
-    if task.program.property.leaks:
-        raise UnsupportedError("the states engine does not look for leaks", hint="use --engine rsmc")
     places = layout(task.program)
     observed = _observed(task.program)
     native = encode(task.program, places, observed, pso=name == "pso", static_local=task.search.static_local)
     covered: int | None = None
     for bound, limits in _attempts(task):
-        found = search_states(native, name, bound, task.search, limits, task.examples, task.progress)
+        found = search_states(native, task, bound, limits)
         _refuse(task.program, found)
         result = _result(task, places, observed, found)
         if found.stopped_by:
@@ -140,28 +138,25 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], found:
             result.satisfying += 1
         else:
             result.violating += 1
-    for kind, place, address, example in found.violations:
+    for kind, place, size, example in found.violations:
         trace = trace_of(task.program, example) if task.examples and kind != "robustness" else None
         result.examples.schedule = result.examples.schedule or story(task.program, places, example)
         if kind == "deadlock":
             result.examples.deadlock = trace
             continue
-        violation = _violation(task.program, kind, _culprit(task.program, kind, place, address, example), address)
+        address = size if kind == "leak" else _address(task.program, kind, place, example)
+        violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
         if trace is not None:
             result.examples.violations[violation] = trace
     return result
 
 
-def _culprit(program: Program, kind: str, place: Place, address: int, schedule: list[Action]) -> Place:
-    """If memory is released while a store to it is on its way, the place of that store."""
-    body = function_of(program, place[1]).body if place[0] >= 0 else ()
-    if kind != "use after free" or (place[2] < len(body) and hasattr(body[place[2]], "size")):
-        return place
-    run = run_schedule(program, schedule)
-    start = run.object_at(run.moved(address))
-    store = run.pending_in(start) if start is not None else None
-    return place if store is None else (store.thread, store.block, store.pc)
+def _address(program: Program, kind: str, place: Place, example: list[Action]) -> int:
+    """What goes wrong there is about this address, as a replay has it."""
+    failures = (action for action in reversed(example) if action[0] == "failure" and action[2:4] == place[1:])
+    failure = next((action for action in failures if VIOLATIONS[action[6]] == kind), None)
+    return run_schedule(program, example).moved(failure[4]) if failure is not None else 0
 
 
 _MESSAGES = {
@@ -170,6 +165,7 @@ _MESSAGES = {
     "double free": "this memory may have been freed already",
     "join": "join of {address}, which is no thread",
     "release": "free of {address:#x}, which was not allocated",
+    "leak": "the {address} bytes that are allocated here are lost: at the end nothing points to them",
     "allocation": "allocation of {address} bytes",
 }
 

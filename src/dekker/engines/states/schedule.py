@@ -48,8 +48,7 @@ class _Event:
 
 @dataclass
 class Run:
-    """A schedule as events. `pending` are the stores that were in the buffers when it ended; `has_ended_use` if an
-    object is used after the call that it belongs to."""
+    """A schedule as events. `has_ended_use` if an object is used after the call that it belongs to."""
 
     program: Program
     shifts: dict[int, int]
@@ -63,7 +62,6 @@ class Run:
     written: dict[Location, int] = field(default_factory=dict)
     released: set[int] = field(default_factory=set)
     alone: int = 0
-    pending: list[_Event] = field(default_factory=list)
     has_ended_use: bool = False
 
     def add(self, event: _Event) -> _Event:
@@ -86,23 +84,21 @@ class Run:
         """The start of the allocated object around an address."""
         return next((start for start, size in self.sizes.items() if start <= address <= start + size), None)
 
-    def pending_in(self, start: int) -> _Event | None:
-        """A store to an object that was still in a buffer when the schedule ended."""
-        inside = (event for event in self.pending if start <= event.address < start + self.sizes[start])
-        return next(inside, None)
-
 
 def run_schedule(program: Program, schedule: list[Action]) -> Run:
     run = _prepared(program, schedule)
     begins = next((i for i, action in enumerate(schedule) if action[0] in _BEGINS_CONCURRENCY), len(schedule))
     n_alone = begins if len(program.threads) == 1 else 0
+    waits = next((i for i, action in enumerate(schedule[:n_alone]) if action[0] == "wait"), None)
+    if waits is not None:  # for ever, since nobody else is there: a replay ends with the first round
+        n_alone = waits
+        schedule = schedule[:waits]
     for position, action in enumerate(schedule):
         if position < n_alone:
             _take_alone(run, action, schedule[position - 1] if position else None)
         else:
             _take(run, action)
-    run.pending = [event for buffer in run.buffers.values() for event in buffer]
-    for event in run.pending:
+    for event in [event for buffer in run.buffers.values() for event in buffer]:
         run.write(event)
     return run
 
@@ -182,7 +178,7 @@ def _take(run: Run, action: Action) -> None:
             _release(run, thread, pc, place)
         case "failure":
             _fail(run, action)
-        case "allocate":
+        case "allocate" | "wait":
             pass
         case _:
             _synchronise(run, action)
@@ -218,9 +214,12 @@ def _release(run: Run, thread: int, pc: int, start: int) -> None:
 
 
 def _fail(run: Run, action: Action) -> None:
-    """A second release is an event, too."""
+    """A second release is an event, too. What is read where nothing is may be anything: it is what was left."""
     _, thread, _, pc, address, _, kind = action
     start = run.object_at(run.moved(address))
+    last = run.events.get(thread, [_Event(thread, pc, "")])[-1]
+    if last.kind == "R" and last.pc == pc and last.address == run.moved(address) and last.source is not None:
+        last.value = last.source.value
     if VIOLATIONS[kind] == "double free" and start is not None:
         _release(run, thread, pc, start)
     elif VIOLATIONS[kind] == "use after free":

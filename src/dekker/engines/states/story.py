@@ -46,6 +46,8 @@ def story(program: Program, places: Layout, schedule: list[Action]) -> tuple[Sch
 
 def _tell(told: _Story, action: Action) -> Iterator[ScheduleStep]:
     kind, thread, block, pc, *_ = action
+    if kind == "wait":
+        return
     span = None if kind == "commit" else function_of(told.program, block).span(pc)
     text, overtaken = _TEXTS[kind](told, action)
     buffers = tuple(

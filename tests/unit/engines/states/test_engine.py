@@ -13,6 +13,8 @@ from dekker.ir.program import Program
 from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.result import Result, Verdict, verdict
+from dekker.run.violations import _place_is
+from dekker.run.witnesses import checked_witness
 from dekker.source import Source
 from dekker.task import Limits, Search, Task
 
@@ -112,6 +114,19 @@ def test_a_store_on_its_way_ends_a_wait_or_begins_one() -> None:
         assert result.states
 
 
+def test_a_thread_that_starts_others_does_not_wait() -> None:
+    """Its first join returns once the store has arrived; the second thread then finds its buffer full."""
+    text = HEADER + (
+        "function f() {\n  store.4 [&x] = 1\n}\n"
+        "function g() {\n  store.4 [&y] = 1\n  store.4 [&y] = 2\n}\n"
+        "function main() {\n  t = spawn &f()\n  join t\n  t = spawn &g()\n  join t\n}\nthread main runs main\n"
+    )
+    for reduction in (True, False):
+        result = run(read(text), "tso", buffer=1, reduction=reduction)
+        assert not result.deadlocks
+        assert result.states
+
+
 # --- memory
 
 
@@ -206,6 +221,31 @@ def test_a_schedule_tells_what_is_in_the_buffers() -> None:
     assert [step.text for step in schedule][-1] == "! assertion"
     assert any(step.buffers == ((0, ("x = 1",)), (1, ("y = 1",))) for step in schedule)
     assert any("thread 1 has y = 1 in its buffer" in step.overtaken for step in schedule)
+
+
+def test_equal_threads_may_change_places_on_the_way_to_a_violation() -> None:
+    text = HEADER + (
+        "function P() {\n  r = rmw.add.4 [&x], 1\n  r1 = load.4 [&y]\n  store.4 [&y] = r add.32 1\n"
+        '  assert (r1 add.32 r) ne.32 3, "all"\n}\nthread P runs P\nthread Q runs P\nthread R runs P\n'
+    )
+    for model in ("sc", "tso", "pso"):
+        result = run(read(text), model)
+        assert kinds(result) == {"assertion"}
+        assert all(result.examples.violations.values())
+
+
+def test_a_violation_on_another_way_to_a_known_state() -> None:
+    """Both branches end in the same state; each has a run of its own."""
+    text = HEADER + (
+        "function P() {\n  r = load.4 [&x]\n  branch r -> other\n  r = load.8 [&x add.64 8]\n  exit\nother:\n"
+        "  r = load.8 [&x add.64 16]\n}\nfunction Q() {\n  store.4 [&x] = 1\n  store.4 [&x] = 0\n}\n"
+        "thread P runs P\nthread Q runs Q\n"
+    )
+    for model in ("sc", "tso", "pso"):
+        result = run(read(text), model)
+        assert len(result.violations) == 2
+        for violation, trace in result.examples.violations.items():
+            checked_witness(Task(read(text), load_model(model)), "states", trace, _place_is(violation))
 
 
 # --- what is known from the text

@@ -1,0 +1,194 @@
+// States as the numbers of their components, and what is known of a thread by its number.
+#pragma once
+
+#include "states/step_cache.hpp"
+#include "states/visited.hpp"
+
+namespace dekker::states {
+
+class Numbering {
+ protected:
+  Numbering(const Program& program, const Options& options, Assumptions assumptions)
+      : program_(program), options_(options), machine_(program, options_, assumptions) {
+    encode(ThreadState{}, words_);
+    threads_.intern(words_.words());  // 0 is a thread that does not exist yet
+    find_awaits();
+    spawns_ = has(Operation::spawn);
+  }
+
+  bool has(Operation operation) const {
+    for (std::size_t b = 0; b < in_await_.size(); ++b)
+      for (const Instruction& i : program_.block(static_cast<std::int32_t>(b)).code)
+        if (i.operation == operation) return true;
+    return false;
+  }
+
+  // ---- States and numbers ---------------------------------------------------------------------------------------------
+
+  // `ids_` becomes the numbers of the canonical form of the state.
+  void number_components(State& state) {
+    if (machine_.renames()) renumbering_.apply(state, machine_.contents());
+    if (state.memory.number == unnumbered) machine_.contents().settle(state.memory);
+    ids_.resize(1 + state.threads.size());
+    ids_[0] = number_of(state.memory, memories_);
+    for (std::size_t t = 0; t < state.threads.size(); ++t) ids_[1 + t] = number_of(state.threads[t], threads_);
+    sort_equal_threads(ids_);
+  }
+
+  template <class Component>
+  std::uint32_t number_of(Component& component, Sequences& known) {
+    if (component.number == unnumbered) {
+      encode(component, words_);
+      component.number = known.intern(words_.words());
+    }
+    return component.number;
+  }
+
+  void sort_equal_threads(std::span<std::uint32_t> ids) {
+    if (!options_.symmetry || spawns_) return;
+    for (std::size_t first = 0; first < program_.alike.size(); ++first) {
+      if (program_.alike[first] != static_cast<std::int32_t>(first)) continue;
+      group_.clear();
+      for (std::size_t t = first; t < program_.alike.size(); ++t)
+        if (program_.alike[t] == static_cast<std::int32_t>(first)) group_.push_back(ids[1 + t]);
+      if (group_.size() == 1) continue;
+      std::ranges::sort(group_);
+      for (std::size_t t = first, k = 0; t < program_.alike.size(); ++t)
+        if (program_.alike[t] == static_cast<std::int32_t>(first)) ids[1 + t] = group_[k++];
+    }
+  }
+
+  void decode_state(std::span<const std::uint32_t> ids, State& state) const {
+    if (state.memory.number != ids[0]) {
+      decode(memories_[ids[0]], machine_.map().n_chunks(), state.memory);
+      state.memory.number = ids[0];
+    }
+    state.threads.resize(ids.size() - 1);
+    for (std::size_t t = 0; t + 1 < ids.size(); ++t) decode_thread(ids[1 + t], state.threads[t]);
+  }
+
+  void decode_thread(std::uint32_t number, ThreadState& thread) const {
+    if (thread.number == number) return;
+    decode(threads_[number], thread);
+    thread.number = number;
+  }
+
+  // ---- What is known of a thread --------------------------------------------------------------------------------------
+
+  const ThreadFacts& facts(std::uint32_t number) {
+    if (number >= facts_.size()) facts_.resize(std::max<std::size_t>(threads_.size(), number + std::size_t{1}));
+    if (!facts_[number].is_known) facts_[number] = find_facts(number);
+    return facts_[number];
+  }
+
+  // The number of the thread without the stores at these positions of its buffer.
+  std::uint32_t shrunk(std::uint32_t number, std::uint32_t positions) {
+    const std::uint64_t key = std::uint64_t{number} << 32 | positions;
+    Shrunk& known = shrunk_[mixed(key, 0) % shrunk_.size()];
+    if (known.key == key) return known.result;
+    decode_thread(number, scratch_);
+    std::size_t k = 0;
+    std::erase_if(scratch_.buffer, [&](const Entry&) { return (positions >> k++ & 1) != 0; });
+    Machine::normalise(scratch_);
+    scratch_.number = unnumbered;
+    known = {key, number_of(scratch_, threads_)};
+    return known.result;
+  }
+
+  // Every thread has ended, waits for another to end, or is in a loop that waits.
+  bool is_waiting(const ThreadState& thread) const {
+    if (thread.status != ThreadStatus::running) return thread.status <= ThreadStatus::ended_program;
+    const auto waits = [&](const Frame& frame) { return bool{in_await_[at(frame.block)][at(frame.pc)]}; };
+    return is_joining(thread) || std::ranges::any_of(thread.frames, waits);
+  }
+
+  bool is_joining(const ThreadState& thread) const {
+    const Instruction* i = thread.status == ThreadStatus::running ? machine_.current(thread) : nullptr;
+    return i != nullptr && i->operation == Operation::join;
+  }
+
+  static constexpr std::size_t most_positions = 32;  // that `shrunk` knows
+
+  const Program& program_;
+  Options options_;
+  Machine machine_;
+  Sequences threads_;
+  Sequences memories_;
+  std::vector<std::uint32_t> ids_;
+  bool spawns_ = false;
+
+ private:
+  struct Shrunk {
+    std::uint64_t key = 0;
+    std::uint32_t result = 0;
+  };
+
+  void find_awaits() {
+    for (std::size_t b = 0; b < program_.threads.size() + program_.functions.size(); ++b) {
+      const std::vector<Instruction>& code = program_.block(static_cast<std::int32_t>(b)).code;
+      std::vector<bool>& inside = in_await_.emplace_back(code.size() + 1, false);
+      for (std::size_t pc = 0; pc < code.size(); ++pc)
+        if (code[pc].operation == Operation::await)
+          for (std::size_t p = at(code[pc].target); p <= pc; ++p) inside[p] = true;
+    }
+  }
+
+  ThreadFacts find_facts(std::uint32_t number) {
+    decode_thread(number, scratch_);
+    const ThreadState& thread = scratch_;
+    ThreadFacts found;
+    found.is_known = true;
+    found.status = thread.status;
+    found.in_section = thread.in_section;
+    found.has_waited = thread.has_waited;
+    found.is_waiting = is_waiting(thread);
+    found.is_joining = is_joining(thread);
+    found.has_stores = !thread.buffer.empty();
+    found.has_link = thread.link_size != 0;
+    found.face = face_of(thread);
+    found.control = control_of(thread);
+    return found;
+  }
+
+  std::uint32_t control_of(const ThreadState& thread) {
+    words_.begin(1 + 2 * thread.frames.size());
+    words_.put(static_cast<std::uint32_t>(thread.status));
+    for (const Frame& frame : thread.frames) {
+      words_.put(static_cast<std::uint32_t>(frame.block));
+      words_.put(static_cast<std::uint32_t>(frame.pc));
+    }
+    return controls_.intern(words_.words());
+  }
+
+  std::uint32_t face_of(const ThreadState& thread) {
+    words_.begin(8 + 7 * thread.buffer.size());
+    words_.put(static_cast<std::uint32_t>(thread.status));
+    if (thread.status == ThreadStatus::running) {
+      const Footprint future = machine_.future(thread);
+      words_.put_long(future.reads);
+      words_.put_long(future.writes);
+    } else {
+      words_.put_long(thread.result);
+    }
+    for (const Entry& entry : thread.buffer) {
+      words_.put_long(entry.address);
+      words_.put_long(entry.value);
+      words_.put(entry.size | static_cast<std::uint32_t>(entry.group) << 8);
+      words_.put(static_cast<std::uint32_t>(entry.block));
+      words_.put(static_cast<std::uint32_t>(entry.pc));
+    }
+    return faces_.intern(words_.words());
+  }
+
+  Words words_;
+  Sequences faces_;
+  Sequences controls_;
+  Renumbering renumbering_;
+  std::vector<std::uint32_t> group_;
+  std::vector<std::vector<bool>> in_await_;  // by block and position
+  std::vector<ThreadFacts> facts_;
+  std::vector<Shrunk> shrunk_ = std::vector<Shrunk>(4096);
+  ThreadState scratch_;
+};
+
+}  // namespace dekker::states

@@ -1,0 +1,96 @@
+// Steps that were computed before.
+//
+// What a step of a thread does depends on the thread, on memory, and on little of the other threads: what is in their
+// buffers, what they may still access, and whether they have ended. Where that little is the same (it has a number, too), the
+// step is the same, and in the other threads it only takes stores out of buffers. States have many times fewer of these
+// combinations than there are states.
+#pragma once
+
+#include "states/machine.hpp"
+
+namespace dekker::states {
+
+// What the search asks of a thread time and again, by its number.
+struct ThreadFacts {
+  bool is_known = false;
+  ThreadStatus status = ThreadStatus::unborn;
+  bool in_section = false;
+  bool has_waited = false;
+  bool is_waiting = false;  // it has ended, waits for another to end, or is in a loop that waits
+  bool is_joining = false;
+  bool has_stores = false;  // in its buffer
+  bool has_link = false;
+  std::uint32_t face = 0;     // what steps of others depend on
+  std::uint32_t control = 0;  // where it is in its code
+};
+
+// What is known of a step. A successor is its memory, its thread, the number of other threads that change, and for each of
+// these the thread and the positions in its buffer from which stores are gone, as bits.
+struct CachedStep {
+  Readiness readiness = Readiness::nothing;
+  bool has_successors = false;
+  bool is_opaque = false;  // it has to be computed each time
+  std::uint32_t n_successors = 0;
+  const std::uint32_t* successors = nullptr;
+};
+
+class StepCache {
+ public:
+  // Null if nothing is known. What it points to is good until `put`.
+  std::optional<CachedStep> find(std::span<const std::uint32_t> key, std::uint64_t hash) const {
+    if (slots_.empty()) return {};
+    const std::uint64_t slot = slots_[hash & (slots_.size() - 1)];
+    if (((slot ^ hash) & upper_half) != 0 || static_cast<std::uint32_t>(slot) == 0) return {};
+    const std::uint32_t* record = words_.data() + static_cast<std::uint32_t>(slot);
+    if (record[0] != key.size()) return {};
+    for (std::size_t i = 0; i < key.size(); ++i)
+      if (record[1 + i] != key[i]) return {};
+    record += 1 + key.size();
+    return CachedStep{static_cast<Readiness>(record[0] & 0xFF), (record[0] >> 8 & 1) != 0, (record[0] >> 9 & 1) != 0, record[1],
+                      record + 2};
+  }
+
+  // That a step with this hash will be asked for: first its slot is fetched, then its record.
+  void announce(std::uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  }
+  void announce_record(std::uint64_t hash) const {
+    if (slots_.empty()) return;
+    const std::uint32_t* record = words_.data() + static_cast<std::uint32_t>(slots_[hash & (slots_.size() - 1)]);
+    __builtin_prefetch(record);
+    __builtin_prefetch(record + 12);
+  }
+
+  // Overwrites whatever has the place.
+  void put(std::span<const std::uint32_t> key, std::uint64_t hash, const CachedStep& step,
+           std::span<const std::uint32_t> successors) {
+    if (words_.size() > most_words) slots_.clear();
+    if (slots_.empty() || (++n_put_ > slots_.size() && slots_.size() < most_slots)) grow();
+    slots_[hash & (slots_.size() - 1)] = (hash & upper_half) | words_.size();
+    words_.push_back(static_cast<std::uint32_t>(key.size()));
+    words_.insert(words_.end(), key.begin(), key.end());
+    words_.push_back(static_cast<std::uint32_t>(step.readiness) | (step.has_successors ? 1u << 8 : 0u) |
+                     (step.is_opaque ? 1u << 9 : 0u));
+    words_.push_back(step.n_successors);
+    words_.insert(words_.end(), successors.begin(), successors.end());
+  }
+
+ private:
+  static constexpr std::size_t fewest_slots = 256;
+  static constexpr std::size_t most_slots = std::size_t{1} << 18;
+  static constexpr std::size_t most_words = std::size_t{1} << 23;
+  static constexpr std::uint64_t upper_half = ~std::uint64_t{0} << 32;
+
+  // All is forgotten, and soon known again.
+  void grow() {
+    slots_.assign(slots_.empty() ? fewest_slots : 4 * slots_.size(), 0);
+    words_.assign(1, 0);
+    n_put_ = 0;
+  }
+
+  std::vector<std::uint64_t> slots_;  // half of the hash, and where the record begins
+  std::vector<std::uint32_t> words_;
+  std::size_t n_put_ = 0;
+};
+
+}  // namespace dekker::states
