@@ -147,6 +147,18 @@ def test_nothing_is_missed_and_nothing_is_spurious(model: str, strategy: str) ->
         assert found == expected(program, model), (program.name, strategy)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_updates_are_atomic(model: str) -> None:
+    compared = 0
+    for seed in range(12):
+        program = random_program(seed, model, updates=True)
+        result = transform.run(task_for(program, model, limits=LIMITS))
+        if result.stopped_by is None:
+            assert set(result.states) == expected(program, model), program.name
+            compared += 1
+    assert compared > 6
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_is_missed_and_nothing_is_spurious_in_many_programs(model: str) -> None:
