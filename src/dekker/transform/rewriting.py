@@ -40,6 +40,7 @@ from dekker.ir.instructions import (
     Store,
     StoreConditional,
 )
+from dekker.ir.passes.compile_atomics import C11
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
 from dekker.source import Span
@@ -51,6 +52,7 @@ from dekker.transform.sizes import comes_back
 
 SELF, CONTROL, CONTROL_FENCED, GROUNDS = "dk.self", "dk.control", "dk.isync", "dk.grounds"
 RESULT_NEEDS, RESULT_GROUNDS = "dk.n.", "dk.g."
+FIRST_PAGE = 4096
 RETURNED, OLD = "dk_returned", "dk.old"
 _ORDER_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 NONE = Const(0)
@@ -240,6 +242,7 @@ class Rewriting:
 
     def _read(self, step: Load, *, linked: bool) -> None:
         """`linked`: it waits for its store-conditional, or for the write of its update."""
+        self._probe(step.address, step.size)
         size, needs, grounds = Const(step.size), self.needs(step.address), self.grounds(step.address)
         if self.outer.grounds:
             needs = _or(needs, Reg(CONTROL_FENCED))
@@ -346,7 +349,21 @@ class Rewriting:
             self.emit(Choose("dk.choice", 0, len(values) - 1))
         self.emit(Assign(dst, chosen))
 
+    def _probe(self, address: Expr, size: int) -> None:
+        """So that a pointer to nowhere is an error of this place, not of the machine. Where reads are delayed it may
+        rest on guesses: then null pointers are followed only once these are confirmed."""
+        if isinstance(address, Address) or self.outer.program.architecture != C11:
+            return
+        if not self.outer.reads:
+            self.emit(Load("dk.probe", address, size))
+            return
+        pointer = self.label()
+        self.emit(Branch(Binary("uge", 64, address, Const(FIRST_PAGE)), pointer))
+        self.call("dk_confirm")
+        self.place(pointer)
+
     def store(self, step: Store) -> None:
+        self._probe(step.address, step.size)
         self._write("dk_write", step, self.needs(step.address, step.value), self.grounds(step.address, step.value))
 
     def _write(
