@@ -91,12 +91,18 @@ class Explorer {
       run_.undo(before);
       if (stopped()) return;
     }
-    if (!went_on) {
+    if (!went_on && may_as_well_fail(id)) {
+      ++n_dropped_;
+    } else if (!went_on) {
       explore_failure(id);
       run_.undo(before);
     }
     if (!stopped()) detect_races(id);
   }
+
+  // A store-conditional for which there is no place. In program order it was chosen just now that it is to succeed, so that
+  // all else is found where it was chosen to fail.
+  bool may_as_well_fail(EventId write) const { return order_.in_order && event(write).chosen_by != no_event; }
 
   void explore_read(EventId id) {
     const Key key = run_.key_of(id);
@@ -225,8 +231,6 @@ class Explorer {
     if (conditional != no_event) {
       low = run_.can_succeed(event(conditional)) ? status_succeeded : status_failed;
       high = status_failed;
-      if (low == status_failed) explore_lost(id, conditional);
-      run_.undo(before);
     }
     for (std::int64_t chosen = low; chosen <= high && !stopped(); ++chosen) {
       run_.commit_choice(id, static_cast<Value>(chosen));
@@ -237,21 +241,10 @@ class Explorer {
     }
   }
 
-  // The place of the store-conditional was taken, perhaps by what is taken back if another read is to read from it.
-  void explore_lost(EventId choice, EventId conditional) {
-    run_.commit_choice(choice, status_succeeded);
-    if (!run_.is_enabled(conditional)) {
-      explore();
-    } else {
-      run_.location_of(conditional);
-      detect_races(conditional);
-    }
-  }
-
   // Every way a run can end, or be given up for another. A read that leads to none has no parameter that the model allows.
   std::uint64_t n_ends() const {
     const Statistics& s = outcome_.statistics;
-    return s.complete + s.blocked + s.abandoned + s.cut + s.failed;
+    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_;
   }
 
   void note_stuck(EventId id) {
@@ -511,6 +504,7 @@ class Explorer {
   ActiveReads<W> active_;
   Maximality<W> maximality_;
   std::uint64_t steps_ = 0;
+  std::uint64_t n_dropped_ = 0;
   std::uint64_t n_waiting_ = 0;  // items of continuations that wait
   std::size_t depth_ = 0;
   bool ends_are_written_ = false;

@@ -118,8 +118,6 @@ class Run {
     return awaited != no_event ? awaited : hasty;
   }
 
-  bool is_enabled(EventId id) { return commit_before_.is_enabled(machine_.threads()[at(machine_.event(id).thread)], machine_.event(id)); }
-
   // Was this picked because there is nothing but what threads wait for?
   bool is_last_resort(EventId id) const {
     return id != no_event && order_.pick_seed == 0 && machine_.event(id).kind == EventKind::read &&
