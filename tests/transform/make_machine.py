@@ -28,6 +28,10 @@ int main(void) {
   dk_is_open(0);
   dk_bind(0, dk_result(0) + dk_wait_for_read(0));
 #endif
+#ifdef DK_NON_ATOMIC
+  dk_link_to(0, 0, 0);
+  dk_store_conditional(0, 0, 0, 0, 0, 0, 0, 0);
+#endif
   dk_read(0, 0, 0, 0, 0);
   dk_write(0, 0, 0, 0, 0, 0, 0, 0);
   dk_before_update(0, 0, 0, 0);

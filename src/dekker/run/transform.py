@@ -62,6 +62,8 @@ def _told(task: Task, instrumented: Instrumented, result: Result) -> Result:
     if instrumented.size is not None and _waits(task.program):
         said.append("threads that wait for ever are not looked for")
     result.bound = "; ".join(said)
+    if task.model.name in MODELS and task.model.name not in SAME_AS_THEIRS:
+        result.choice = f"it was asked for; it takes {task.model.name} as {PREFIX}{task.model.name} (docs/transform.md)"
     return result
 
 

@@ -2,7 +2,8 @@
 
 A delayed read is bound to a value before it is performed, so there must be few to try. The analysis follows values
 through registers and memory without regard to order, so it holds under every model in which values do not come out of
-thin air. A set that grows beyond `MOST_VALUES` is given up: None stands for any value.
+thin air: then a value passes through memory no more often than the program writes. A set that grows beyond
+`MOST_VALUES` is given up: None stands for any value.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import TypeVar
 
 from dekker.ir.arithmetic import BINARY_OPERATORS, mask
@@ -46,7 +47,9 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Function, Program
+from dekker.transform.sizes import comes_back, executions
 
+WRITING = (Store, StoreConditional, Rmw, CompareExchange)
 MOST_VALUES = 64
 MOST_COMBINATIONS = 4096
 
@@ -75,8 +78,10 @@ class ValueSets:
     _entries: dict[str, State] = field(default_factory=dict)
     _memory: dict[Place, Values] = field(default_factory=dict)
     _results: dict[str, Values] = field(default_factory=dict)
+    _written: dict[Place, Values] = field(default_factory=dict)
     _anywhere: bool = False
     """Something is written to an address that is not known."""
+    _written_anywhere: bool = False
     _changed: bool = True
 
     def __post_init__(self) -> None:
@@ -84,11 +89,28 @@ class ValueSets:
         self._initial = InitialMemory(self.program, self._places)
         for thread in self.program.threads:
             self._enter(thread.function, {name: self._value({}, value) for name, value in thread.registers})
+        n_writes = _most_writes(self.program)
+        self._settle()
+        while n_writes and self._merge():
+            n_writes -= 1
+            self._settle()
+
+    def _settle(self) -> None:
+        """What follows from the memory as it is."""
+        self._changed = True
         while self._changed:
             self._changed = False
             for function in self.program.functions:
                 if function.name in self._entries:
                     self._follow(function)
+
+    def _merge(self) -> bool:
+        """What was written becomes part of the memory; returns whether that makes a difference."""
+        old, everywhere = dict(self._memory), self._anywhere
+        for place, values in self._written.items():
+            self._memory[place] = _union(self._memory.get(place, NOTHING), values)
+        self._anywhere = self._written_anywhere
+        return self._memory != old or self._anywhere != everywhere
 
     def _enter(self, name: str, registers: State) -> None:
         old = self._entries.get(name)
@@ -133,12 +155,13 @@ class ValueSets:
                 found[status] = BOTH
             case Rmw(dst, op, address, operand, size):
                 place = self._value(state, address)
-                old = self._at(place, size)
+                old = self.reads[function.name, index] = self._at(place, size)
                 self._write(place, size, self._updated(op, size, old, self._value(state, operand)))
                 found[dst] = old
             case CompareExchange(dst, success, address, _, desired, size):
                 place = self._value(state, address)
                 found[dst], found[success] = self._at(place, size), BOTH
+                self.reads[function.name, index] = found[dst]
                 self._write(place, size, self._value(state, desired))
             case Choose(dst, low, high):
                 few = high - low < MOST_VALUES
@@ -207,13 +230,12 @@ class ValueSets:
 
     def _write(self, addresses: Values, size: int, value: Values) -> None:
         if addresses is None:
-            self._changed = self._changed or not self._anywhere
-            self._anywhere = True
+            self._written_anywhere = True
             return
         cut = _map(value, lambda number: number & mask(8 * size))
         for address in addresses:
             if self._places.contains(address, size):
-                self._add(self._memory, (address, size), cut)
+                self._written[address, size] = _union(self._written.get((address, size), NOTHING), cut)
 
     def _updated(self, op: str, size: int, old: Values, operand: Values) -> Values:
         if op == "xchg":
@@ -228,6 +250,20 @@ class ValueSets:
         if key not in sets or new != old:
             sets[key] = new
             self._changed = True
+
+
+def _most_writes(program: Program) -> float:
+    """How many writes there are in a run at most."""
+    counts = executions(program, lambda name, index, step: isinstance(step, WRITING))
+    starts = {item.name: sum(thread.function == item.name for thread in program.threads) for item in program.functions}
+    total = sum(counts[name] * number for name, number in starts.items() if number)
+    for function in program.functions:
+        for index, step in enumerate(function.body):
+            if isinstance(step, Spawn):
+                once = starts[function.name] == 1 and not comes_back(function, index)
+                target = step.function.symbol if isinstance(step.function, Address) else None
+                total += counts[target] if once and target in counts else inf
+    return total
 
 
 def _join(left: State, right: State) -> State:

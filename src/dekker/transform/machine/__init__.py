@@ -105,7 +105,7 @@ def _machine(model: str) -> Program:
 
 
 def _with_constants(function: Function, constants: Mapping[str, Expr]) -> Function:
-    return replace(function, body=tuple(_constant(step, constants) for step in function.body))
+    return replace(function, body=tuple(_constant(step, constants) for step in function.body), spans=())
 
 
 def _constant(step: Instruction, constants: Mapping[str, Expr]) -> Instruction:

@@ -52,6 +52,14 @@ dk_word dk_strongly[DK_THREAD_COUNT]; /* delayed accesses in front of a strong f
 dk_word dk_grounds[DK_SLOT_COUNT];    /* delayed reads that decide about it: values do not come out of thin air */
 dk_word dk_kept;                 /* slots of performed writes that still have grounds */
 dk_word dk_last_grounds[DK_THREAD_COUNT];
+dk_word dk_last_source[DK_THREAD_COUNT]; /* of the last read that was performed at once: what it took */
+dk_word dk_link[DK_THREAD_COUNT];        /* the address of a load-linked that waits for its store-conditional, */
+dk_word dk_link_read[DK_THREAD_COUNT];   /* its slot plus 1 while it is delayed, */
+dk_word dk_link_source[DK_THREAD_COUNT]; /* then what it took; DK_LOST if another thread has written since */
+dk_word dk_updates;                      /* delayed writes of updates whose read was performed, */
+dk_word dk_source[DK_SLOT_COUNT];        /* and what that has taken; */
+dk_word dk_partner[DK_SLOT_COUNT];       /* before that, the slot of the read plus 1 */
+#define DK_LOST (DK_SLOTS + 1)
 #endif
 
 /* Memory itself. */
@@ -184,6 +192,7 @@ void dk_remove(dk_word slot) {
 #endif
 #ifdef DK_NON_ATOMIC
     dk_fenced[i] &= others;
+    if ((dk_updates >> i & 1) && dk_source[i] == slot) dk_source[i] = DK_NOWHERE;
 #endif
   }
   for (dk_word t = 0; t < DK_THREADS; ++t) {
@@ -193,6 +202,7 @@ void dk_remove(dk_word slot) {
 #ifdef DK_NON_ATOMIC
     dk_met[t] &= others;
     dk_strongly[t] &= others;
+    if (dk_link[t] && dk_link_source[t] == slot) dk_link_source[t] = DK_NOWHERE;
 #endif
   }
 #ifdef DK_READS
@@ -206,8 +216,42 @@ void dk_remove(dk_word slot) {
 #endif
 #ifdef DK_NON_ATOMIC
   dk_fenced[slot] = 0;
+  dk_updates &= others;
+  dk_source[slot] = 0;
+  dk_partner[slot] = 0;
 #endif
 }
+
+#ifdef DK_NON_ATOMIC
+/* Nothing of another thread stands between what an update has read and what it writes. */
+int dk_is_atomic(dk_word slot) {
+  dk_word between = dk_behind[slot];
+  if (dk_source[slot] < DK_SLOTS) between &= ~(dk_behind[dk_source[slot]] | DK_BIT(dk_source[slot]));
+  return !(between & ~DK_OWN_SLOTS(slot / DK_OWN));
+}
+
+/* A delayed read was performed: if it is that of an update, the write knows now what it must come after. */
+void dk_tie(dk_word self, dk_word slot, dk_word source) {
+  if (dk_link_read[self] == slot + 1) {
+    dk_link_read[self] = 0;
+    dk_link_source[self] = source;
+  }
+  for (dk_word i = self * DK_OWN + DK_OWN_READS; i < (self + 1) * DK_OWN; ++i)
+    if (dk_partner[i] == slot + 1) {
+      dk_partner[i] = 0;
+      dk_updates |= DK_BIT(i);
+      dk_source[i] = source;
+      __VERIFIER_assume(dk_is_atomic(i));
+    }
+}
+
+/* Another thread writes to memory. */
+void dk_break_links(dk_word self, dk_word address) {
+  for (dk_word t = 0; t < DK_THREADS; ++t)
+    if (t != self && dk_link[t] == address && !dk_link_read[t] && dk_link_source[t] == DK_NOWHERE)
+      dk_link_source[t] = DK_LOST;
+}
+#endif
 
 /* Reads. */
 
@@ -313,6 +357,9 @@ void dk_perform_read(dk_word slot) {
   dk_word is_bound = dk_bound >> slot & 1;
   __VERIFIER_assume(!is_bound || value == dk_value[slot]);
   dk_keep_reads_in_order(self, slot, source, dk_earlier[slot]);
+#ifdef DK_NON_ATOMIC
+  dk_tie(self, slot, source);
+#endif
   dk_remove(slot);
   if (!is_bound) dk_value[slot] = value;
 #ifdef DK_NON_ATOMIC
@@ -336,6 +383,7 @@ void dk_perform_write(dk_word slot) {
   dk_change_memory(dk_address[slot], dk_size[slot], dk_value[slot]);
 #ifdef DK_NON_ATOMIC
   dk_word address = dk_address[slot], grounds = dk_grounds[slot];
+  dk_break_links(slot / DK_OWN, address);
 #endif
   dk_remove(slot);
 #ifdef DK_NON_ATOMIC
@@ -378,6 +426,8 @@ void dk_place(dk_word self, dk_word slot, dk_word at) {
       if ((writes & ~dk_behind[slot]) >> i & 1) dk_behind[i] |= DK_BIT(slot);
   }
   __VERIFIER_assume(!(dk_seen[self] & writes & ~dk_behind[slot]));
+  for (dk_word i = 0; i < DK_SLOTS; ++i)
+    if ((writes & dk_updates) >> i & 1) __VERIFIER_assume(dk_is_atomic(i));
 #else
   dk_behind[slot] = writes & DK_OWN_SLOTS(self);
 #endif
@@ -480,6 +530,7 @@ dk_word dk_read(dk_word self, dk_word address, dk_word size, dk_word needs, dk_w
 #endif
 #ifdef DK_NON_ATOMIC
   dk_word from = source == DK_NOWHERE ? dk_kept_at(address) : source;
+  dk_last_source[self] = source;
   dk_last_grounds[self] = dk_resolve(grounds) | (from < DK_SLOTS ? dk_grounds[from] : 0);
 #else
   (void)grounds;
@@ -494,7 +545,7 @@ dk_word dk_read(dk_word self, dk_word address, dk_word size, dk_word needs, dk_w
 }
 
 int dk_write_later(dk_word self, dk_word address, dk_word size, dk_word value, dk_word needs, dk_word decided,
-                          dk_word grounds) {
+                          dk_word grounds, int linked) {
   dk_resume();
   dk_word slot = dk_write_slot(self);
   if (slot == DK_NOWHERE) {
@@ -514,27 +565,89 @@ int dk_write_later(dk_word self, dk_word address, dk_word size, dk_word value, d
 #ifdef DK_NON_ATOMIC
   dk_fenced[slot] = dk_ahead_of_writes[self];
   dk_grounds[slot] = dk_resolve(grounds);
+  if (linked && dk_link_read[self]) {
+    dk_partner[slot] = dk_link_read[self];
+  } else if (linked) {
+    dk_updates |= DK_BIT(slot);
+    dk_source[slot] = dk_link_source[self];
+    __VERIFIER_assume(dk_source[slot] != DK_LOST && dk_is_atomic(slot));
+  }
 #else
   (void)grounds;
+  (void)linked;
 #endif
   dk_pause();
   return 1;
 }
 
-void dk_write(dk_word self, dk_word address, dk_word size, dk_word value, dk_word needs, dk_word decided,
-                     dk_word grounds, dk_word may_delay) {
-  if (may_delay && dk_choose_yes() && dk_write_later(self, address, size, value, needs, decided, grounds)) return;
+/* `linked`: the write of an update, or a store-conditional that succeeds. */
+void dk_write_now(dk_word self, dk_word address, dk_word size, dk_word value, dk_word needs, dk_word decided,
+                  dk_word grounds, int linked) {
   dk_approach(address, size, DK_OWN_SLOTS(self));
   dk_word at = dk_at(address, size);
   __VERIFIER_assume(!dk_ahead_of_write(self, at, needs | decided));
   __VERIFIER_assume(!(dk_seen[self] & at));
   dk_overtaken |= dk_pending & DK_OWN_SLOTS(self);
+#ifdef DK_NON_ATOMIC
+  if (linked) __VERIFIER_assume(!dk_link_read[self] && dk_link_source[self] == DK_NOWHERE);
+  for (dk_word i = 0; i < DK_SLOTS; ++i)
+    if ((at & dk_updates & ~DK_OWN_SLOTS(self)) >> i & 1) __VERIFIER_assume(dk_source[i] < DK_SLOTS);
+  dk_break_links(self, address);
+#endif
   dk_change_memory(address, size, value);
 #ifdef DK_NON_ATOMIC
   dk_keep_grounds(self, DK_NOWHERE, address, dk_resolve(grounds));
 #endif
+#if !defined(DK_NON_ATOMIC)
+  (void)grounds;
+  (void)linked;
+#endif
   dk_pause();
 }
+
+void dk_write(dk_word self, dk_word address, dk_word size, dk_word value, dk_word needs, dk_word decided,
+              dk_word grounds, dk_word may_delay) {
+  if (may_delay && dk_choose_yes() && dk_write_later(self, address, size, value, needs, decided, grounds, 0)) return;
+  dk_write_now(self, address, size, value, needs, decided, grounds, 0);
+}
+
+#ifdef DK_NON_ATOMIC
+/* What was read last, at once or in this slot, waits for its store-conditional. */
+void dk_link_to(dk_word self, dk_word address, dk_word slot) {
+  dk_resume();
+  dk_link[self] = address;
+  dk_link_read[self] = slot == DK_NOWHERE ? 0 : slot + 1;
+  dk_link_source[self] = slot == DK_NOWHERE ? dk_last_source[self] : 0;
+  if (slot < DK_SLOTS && !(dk_pending >> slot & 1)) __VERIFIER_assume(0);
+  dk_pause();
+}
+
+void dk_unlink(dk_word self) {
+  dk_resume();
+  dk_link[self] = 0;
+  dk_link_read[self] = 0;
+  dk_link_source[self] = 0;
+  dk_pause();
+}
+
+void dk_write_linked(dk_word self, dk_word address, dk_word size, dk_word value, dk_word needs, dk_word decided,
+                     dk_word grounds, dk_word may_delay) {
+  if (!(may_delay && dk_choose_yes() && dk_write_later(self, address, size, value, needs, decided, grounds, 1)))
+    dk_write_now(self, address, size, value, needs, decided, grounds, 1);
+  dk_unlink(self);
+}
+
+/* Returns 0 if it succeeds. */
+dk_word dk_store_conditional(dk_word self, dk_word address, dk_word size, dk_word value, dk_word needs, dk_word decided,
+                             dk_word grounds, dk_word may_delay) {
+  if (dk_link[self] == address && dk_choose_yes()) {
+    dk_write_linked(self, address, size, value, needs, decided, grounds, may_delay);
+    return 0;
+  }
+  dk_unlink(self);
+  return 1;
+}
+#endif
 
 void dk_fence(dk_word self, dk_word orders) {
   dk_resume();

@@ -1,0 +1,230 @@
+"""The abstract machine, and programs in which its delays are spelled out, against the oracle under the framework's
+models."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from tests.reference.delaying_machine import Outside, outcomes
+from tests.strategies.delaying_programs import random_program
+
+from dekker.engines.axiomatic import engine as oracle
+from dekker.errors import UnsupportedError
+from dekker.frontends import parse_files
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.instructions import Branch, Fence, Instruction, Load, Store
+from dekker.ir.program import Function, Object, Program, Thread
+from dekker.ir.property import Property, RegisterValue
+from dekker.ir.validate import validate
+from dekker.models import load_model
+from dekker.run import transform
+from dekker.run.prepare import prepare
+from dekker.task import Limits, Search, Task
+from dekker.transform.selection import Strategy
+
+MODELS = ("tso", "pso", "rmo", "power")
+STRATEGIES = tuple(item.value for item in Strategy)
+OWN_TESTS = Path(__file__).parents[1] / "corpus" / "tests"
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+LIMITS = Limits(timeout_s=10)
+MOST_COMBINATIONS = 2000
+
+
+def task_for(program: Program, model: str, strategy: str = "weighted", limits: Limits = Limits()) -> Task:
+    return Task(program, load_model(f"ghb-{model}"), limits, search=Search(select=strategy))
+
+
+def expected(program: Program, model: str) -> set[tuple[int, ...]]:
+    return set(oracle.run(task_for(program, model)).states)
+
+
+def litmus(path: Path, model: str) -> Program:
+    program = parse_files((str(path),))
+    validate(program)
+    return prepare(program, load_model(f"ghb-{model}"))
+
+
+def own_tests() -> list[Path]:
+    found = [path for folder in ("PPC", "X86") for path in OWN_TESTS.rglob("*.litmus") if _is_for(path, folder)]
+    return sorted(found)
+
+
+def _is_for(path: Path, architecture: str) -> bool:
+    return path.read_text(encoding="utf-8").split(None, 1)[0].upper() == architecture
+
+
+def corpus_tests(every: int) -> list[Path]:
+    if not CORPUS.is_dir():
+        pytest.skip("the litmus corpus does not lie beside the repository")
+    return [path for name in ("PPC", "X86") for path in sorted((CORPUS / name).rglob("*.litmus"))[::every]]
+
+
+# --- the machine
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", range(12))
+def test_the_machine_does_what_the_axioms_allow(model: str, seed: int) -> None:
+    program = random_program(seed, model)
+    assert outcomes(program, model, (0, 1, 2)) == expected(program, model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_the_machine_does_what_the_axioms_allow_on_many_programs(model: str) -> None:
+    for seed in range(100, 3100):
+        program = random_program(seed, model)
+        assert outcomes(program, model, (0, 1, 2)) == expected(program, model), program.name
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_machine_on_classic_tests(model: str) -> None:
+    assert _compare_machine(own_tests()[::5], model) > 10
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_the_machine_on_the_corpus(model: str) -> None:
+    assert _compare_machine(corpus_tests(1), model) > 500
+
+
+def _compare_machine(paths: list[Path], model: str) -> int:
+    """On those tests that the interpreter knows, and that are small enough for it."""
+    compared = 0
+    for path in paths:
+        program = litmus(path, model)
+        values = {0} | {value for value in _constants(program) if value < 16}
+        n_reads = sum(isinstance(step, Load) for item in program.functions for step in item.body)
+        if len(values) ** n_reads > MOST_COMBINATIONS or program.property.filter is not None:
+            continue
+        try:
+            found = outcomes(program, model, values)
+        except Outside:
+            continue
+        assert found == expected(program, model), path
+        compared += 1
+    return compared
+
+
+def _expressions(step: Instruction) -> list[Expr]:
+    parts = (getattr(step, item.name) for item in fields(step))
+    return [part for part in parts if isinstance(part, Const | Unary | Binary | Select)]
+
+
+def _constants(program: Program) -> set[int]:
+    steps = (step for item in program.functions for step in item.body)
+    found = {value for step in steps for part in _expressions(step) for value in _numbers(part)}
+    initial = {value.value for item in program.threads for _, value in item.registers if isinstance(value, Const)}
+    cells = {cell.value for item in program.objects for cell in item.cells if isinstance(cell.value, int)}
+    return found | initial | cells
+
+
+def _numbers(expression: Expr) -> set[int]:
+    match expression:
+        case Const(value):
+            return {value}
+        case Unary(_, _, operand):
+            return _numbers(operand)
+        case Binary(_, _, left, right):
+            return _numbers(left) | _numbers(right)
+        case Select(condition, then, other):
+            return _numbers(condition) | _numbers(then) | _numbers(other)
+    return set()
+
+
+# --- instrumented programs
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_missed_and_nothing_is_spurious(model: str, strategy: str) -> None:
+    for seed in range(5 if strategy == "every-access" else 10):
+        program = random_program(seed, model)
+        found = set(transform.run(task_for(program, model, strategy)).states)
+        assert found == expected(program, model), (program.name, strategy)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_updates_are_atomic(model: str) -> None:
+    compared = 0
+    for seed in range(12):
+        program = random_program(seed, model, updates=True)
+        result = transform.run(task_for(program, model, limits=LIMITS))
+        if result.stopped_by is None:
+            assert set(result.states) == expected(program, model), program.name
+            compared += 1
+    assert compared > 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_missed_and_nothing_is_spurious_in_many_programs(model: str) -> None:
+    for seed in range(1000, 21000):
+        program = random_program(seed, model)
+        found = set(transform.run(task_for(program, model)).states)
+        assert found == expected(program, model), program.name
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_classic_tests_have_the_outcomes_of_the_model(model: str) -> None:
+    tests = own_tests()[::12]
+    assert _compare(tests, model, "weighted") > len(tests) // 2
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("model", MODELS)
+def test_the_corpus_has_the_outcomes_of_the_model(model: str, strategy: str) -> None:
+    tests = corpus_tests(1)
+    assert _compare(tests, model, strategy) > len(tests) // 2
+
+
+def _compare(paths: list[Path], model: str, strategy: str) -> int:
+    """How many tests were compared: not those outside of the framework, nor those that take too long."""
+    compared = 0
+    for path in paths:
+        program = litmus(path, model)
+        try:
+            result = transform.run(task_for(program, model, strategy, LIMITS))
+        except UnsupportedError:
+            continue
+        if result.stopped_by is None:
+            assert set(result.states) == expected(program, model), (path, strategy)
+            compared += 1
+    return compared
+
+
+def test_a_branch_on_a_delayed_read_comes_before_it_is_performed() -> None:
+    """MP+sync+ctrl: where reads are performed at the branch that uses them, this outcome is lost."""
+    program = _message_passing(Branch(Binary("eq", 32, Reg("r0"), Const(1)), "end"))
+    found = set(transform.run(task_for(program, "power")).states)
+    assert (1, 0) in found
+    assert found == expected(program, "power")
+
+
+def test_a_dependency_keeps_reads_in_order() -> None:
+    program = _message_passing(None)
+    found = set(transform.run(task_for(program, "power", "every-access")).states)
+    assert (1, 0) not in found
+    assert found == expected(program, "power")
+
+
+def _message_passing(branch: Branch | None) -> Program:
+    """With a strong fence in the writer; the reader branches on the flag, or takes its address from it."""
+    nothing = Binary("xor", 64, Reg("r0"), Reg("r0"))
+    place: Expr = Address("x") if branch is not None else Binary("add", 64, Address("x"), nothing)
+    reader = (Load("r0", Address("y"), 4), *((branch,) if branch is not None else ()), Load("r1", place, 4))
+    writer = (Store(Address("x"), Const(1), 4), Fence("sync"), Store(Address("y"), Const(1), 4))
+    functions = (Function("P0", (), writer), Function("P1", (), reader, {"end": 2}))
+    return Program(
+        "MP",
+        "none",
+        (Object("x", 4), Object("y", 4)),
+        functions,
+        (Thread("P0", "P0"), Thread("P1", "P1")),
+        Property(None, None, (RegisterValue(1, "r0", 32), RegisterValue(1, "r1", 32))),
+    )

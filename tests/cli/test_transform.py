@@ -1,0 +1,65 @@
+"""`--engine transform` and `dekker instrument` on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_VIOLATED, run_command
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PETERSON = str(EXAMPLES / "c" / "table1" / "peterson.c")
+DEKKER = str(EXAMPLES / "litmus" / "dekker-x86.litmus")
+
+
+def test_a_store_that_is_delayed_breaks_mutual_exclusion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", PETERSON, "--model", "tso", "--engine", "transform"]) == STATUS_VIOLATED
+    assert "assert(inside == me)" in capsys.readouterr().out
+
+
+def test_fences_restore_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", PETERSON, "--model", "tso", "--engine", "transform", "--", "-DFENCED"]) == STATUS_HOLDS
+    assert "SAFE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("strategy", ["weighted", "all-pairs", "every-access", "one-per-cycle"])
+def test_every_selection_finds_the_outcome(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status = run_command(["litmus", DEKKER, "--model", "pso", "--engine", "transform", "--select", strategy])
+    assert status == STATUS_HOLDS
+    assert "Positive: 1 Negative: 3" in capsys.readouterr().out
+
+
+def test_the_model_that_was_taken_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(["check", PETERSON, "--model", "rmo", "--engine", "transform"])
+    assert "ghb-rmo" in capsys.readouterr().out
+
+
+def test_other_models_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["litmus", DEKKER, "--model", "aarch64", "--engine", "transform"]) == STATUS_INPUT
+    assert "the transform engine knows the models tso, pso, rmo, power" in capsys.readouterr().err
+
+
+def test_instrumented_c_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "out.c"
+    assert run_command(["instrument", DEKKER, "--model", "tso", "-o", str(target)]) == STATUS_HOLDS
+    assert "__VERIFIER_atomic_begin" in target.read_text(encoding="utf-8")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "nowhere" / "out.c"
+    assert run_command(["instrument", DEKKER, "--model", "tso", "-o", str(target)]) == STATUS_INPUT
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_what_cannot_be_handled_has_a_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program = tmp_path / "release.c"
+    program.write_text(
+        "#include <pthread.h>\n#include <stdlib.h>\nint x, y, a;\n"
+        "void *run(void *p) { x = 1; a = y; return 0; }\n"
+        "int main(void) { pthread_t t; int *p = malloc(4); pthread_create(&t, 0, run, 0);\n"
+        "  y = 1; int b = x; free(p); pthread_join(t, 0); return a + b; }\n"
+    )
+    assert run_command(["check", str(program), "--model", "power", "--engine", "transform"]) == STATUS_INPUT
+    assert "release.c:6:" in capsys.readouterr().err
