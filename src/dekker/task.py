@@ -44,7 +44,7 @@ class Search:
     dynamic_local: bool = True
     reduction: bool = True
     symmetry: bool = True
-    select: str = "weighted"
+    select: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def command(
     json_file: str | None,
     witness_path: str | None,
     explain: bool,
-    select: str,
+    select: str | None,
     quiet: bool,
 ) -> int:
     """Run litmus tests: files, folders (searched for *.litmus and *.rsmc), or @FILE with one path per line.

@@ -15,9 +15,9 @@ STRATEGIES = ("weighted", "all-pairs", "every-access", "one-per-cycle")
 SELECT = click.option(
     "--select",
     type=click.Choice(STRATEGIES),
-    default=STRATEGIES[0],
-    show_default=True,
-    help="transform: which accesses are delayed; all choices give the same answer.",
+    default=None,
+    help="transform: which accesses are delayed (default: every-access on POWER, where selections are not known to be "
+    "complete, else weighted).",
 )
 
 _OPTIONS = (
@@ -45,7 +45,7 @@ def search_options(command: Callable[..., int]) -> Callable[..., int]:
     def with_search(
         *,
         buffer: int | None,
-        select: str,
+        select: str | None,
         robust: bool,
         depth_first: bool,
         compact: bool,
