@@ -30,9 +30,6 @@ LEFT_ALIGNED = 2
 GROWTH_MB = 2.0
 """More than this between the smallest and the largest number of traces is growth, not noise."""
 
-KNOWN_TO_GROW = ("memory-updates",)
-"""A known gap: of every continuation of an open update the engine keeps a fingerprint of 16 bytes."""
-
 LEGEND = """\
 work: commits (rsmc) or candidates (axiomatic); checks: parameters checked against the model; parse, best and median:
 CPU seconds, the engine's apart from parsing; ratio: the other tool's CPU seconds, all included, over parse + best."""
@@ -128,7 +125,7 @@ def _growth(name: str, memory: Sequence[Row]) -> Conclusion:
     flat = growth <= GROWTH_MB
     peaks = " and ".join(f"{row.measured.peak_mb:.1f} MB for {row.traces}" for row in (fewest, most))
     verdict = "does not grow" if flat else "GROWS"
-    return Conclusion(f"{name}: memory {verdict} with the number of traces: {peaks}", flat or name in KNOWN_TO_GROW)
+    return Conclusion(f"{name}: memory {verdict} with the number of traces: {peaks}", flat)
 
 
 def missing_tools(rows: Sequence[Row]) -> list[str]:

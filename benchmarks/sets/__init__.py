@@ -28,6 +28,7 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     "iriw": (classics.IRIW, classics.IRIW_FENCED),
     "message": (classics.MESSAGE,),
     "chain": (classics.CHAIN,),
+    "late": (classics.LATE,),
     "fib": (updates.FIB,),
     "fetch-add": (updates.FETCH_ADD,),
     "cas": (updates.CAS,),
@@ -36,8 +37,8 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     "lock": (updates.LOCK,),
     "ticket": (updates.TICKET,),
 }
-MEMORY = {"memory": fig11.UNFENCED, "memory-updates": updates.FETCH_ADD}
-MEMORY_SIZES = {"memory": (8, 10, 12), "memory-updates": (7, 8, 9)}
+MEMORY = {"memory": fig11.UNFENCED, "memory-updates": updates.FETCH_ADD, "memory-late": classics.LATE}
+MEMORY_SIZES = {"memory": (8, 10, 12), "memory-updates": (7, 8, 9), "memory-late": (14, 17, 19)}
 CORPORA = tuple(f"corpus-{name}" for name in ARCHITECTURES)
 
 SHORT = (
@@ -46,7 +47,7 @@ SHORT = (
 )
 RESULTS = (
     "fig11=8,10,12 writers=7,8 sb-ring=12,14 iriw=6,8 message=64,128 chain=40,80 fib=5,6 fetch-add=7,8 cas=3,4 "
-    "llsc=5,6 llsc-loop=3,4 lock=4,5 ticket=5,7 memory memory-updates"
+    "llsc=5,6 llsc-loop=3,4 lock=4,5 ticket=5,7 memory memory-updates memory-late"
 )
 LISTS = {
     "short": SHORT.split(),

@@ -119,3 +119,22 @@ CHAIN = Family(
     traces=lambda _, threads: threads + 1,
     formula="n + 1",
 )
+
+
+def _late(places: int) -> Sketch:
+    reader: Thread = (Load("r", "x"),)
+    looker: Thread = (*(Load("s", f"y{i}") for i in range(places)), Store("x", 1))
+    writer: Thread = tuple(Store(f"y{i}", 1) for i in range(places))
+    return Sketch(f"late-{places}", (reader, looker, writer), "exists", (Equals("r", 1, 0), Equals("s", 0, 1)))
+
+
+LATE = Family(
+    name="late",
+    about="one thread reads what another writes after it looked at n locations that a third one writes: continuations",
+    size="locations",
+    sizes=(8, 12, 16),
+    models=("tso",),
+    sketch=_late,
+    traces=lambda _, places: 2 ** (places + 1),
+    formula="2^(n+1)",
+)

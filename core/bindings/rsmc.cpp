@@ -25,7 +25,7 @@ namespace {
 
 // The common fields, then read_class write_class failed_class.
 constexpr std::size_t instruction_fields = common_fields + 3;
-enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64 };
+enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16 };
 enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
@@ -33,6 +33,7 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_own = (n[8] & flag_own) != 0;
   i.is_loose = (n[8] & flag_loose) != 0;
   i.is_piece = (n[8] & flag_piece) != 0;
+  i.is_quiet = (n[8] & flag_quiet) != 0;
   i.read_class = small(n[common_fields]);
   i.write_class = small(n[common_fields + 1]);
   i.failed_class = small(n[common_fields + 2]);
@@ -191,12 +192,12 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<std::pair<Address, Address>>& objects,
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
-                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t> order,
+                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
                          std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool> limits,
                          const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
-                                 std::get<4>(order), std::get<5>(order)};
+                                 std::get<4>(order), std::get<5>(order), std::get<6>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
                       std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits)};
   Outcome outcome;

@@ -23,7 +23,8 @@ INITIAL_THREAD = -1
 class Event:
     """`kind` is `R`, `W` or `F`. `tags` holds `X` (load-linked, store-conditional), `AMO` (half of a read-modify-write
     instruction), `RMW` (half of a successful atomic update of either sort), `NORET` (its read half has no result
-    register), and for fences the tag of their kind. `index` is the position in the thread's program order."""
+    register), `QUIET` (an exchange that only read, because what it would write was there), and for fences the tag of
+    their kind. `index` is the position in the thread's program order."""
 
     kind: str
     thread: int
@@ -123,6 +124,7 @@ BASE_SETS: dict[str, Callable[[Event], bool]] = {
     "X": _tagged("X"),
     "AMO": _tagged("AMO"),
     "NORET": _tagged("NORET"),
+    "QUIET": _tagged("QUIET"),
     # Orders. A: reads with acquire, L: writes with release; AQ and RL: both halves of an update, too.
     "A": lambda event: event.kind == "R" and event.order in _ACQUIRES,
     "Q": lambda event: event.kind == "R" and event.order is Order.ACQUIRE_PC,

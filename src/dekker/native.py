@@ -131,14 +131,15 @@ class ForbiddenStart(Exception):
 def explore(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, int],
+    order: tuple[bool, bool, bool, bool, bool, int, int],
     limits: Limits,
     examples: bool = False,
     progress: Progress | None = None,
 ) -> Exploration:
     """`order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
-    what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0."""
+    what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0;
+    how many events of continuations may be put off."""
     try:
         found = _explore(program, model, order, limits, examples, progress)
     except RuntimeError as error:
@@ -153,7 +154,7 @@ def explore(
 def _explore(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, int],
+    order: tuple[bool, bool, bool, bool, bool, int, int],
     limits: Limits,
     examples: bool,
     progress: Progress | None,

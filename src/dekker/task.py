@@ -16,7 +16,7 @@ Progress = Callable[[dict[str, int]], object]
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit. Unless
-    `counts_known_rounds`, only rounds count in which a branch depended on what was read, and the rounds of an inner
+    `counts_known_rounds`, only rounds count that what other threads write may have a say in, and the rounds of an inner
     loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, deadlock or flag of
     the model ends the run."""
 
@@ -30,7 +30,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How the states engine searches. `buffer` bounds the entries of each store buffer, 0 not at all; None lets the
+    """How the states engine searches, and which accesses the transform engine delays (`select`). `buffer` bounds
+    the entries of each store buffer, 0 not at all; None lets the
     bound grow until it makes no difference, at most to 32. `robust` asks whether the program reaches a state that it
     does not reach under SC. `compact` lets the search go on at the memory limit with hashes in the place of states. The
     others are reductions, which change no answer."""
@@ -43,6 +44,7 @@ class Search:
     dynamic_local: bool = True
     reduction: bool = True
     symmetry: bool = True
+    select: str = "weighted"
 
 
 @dataclass(frozen=True, slots=True)

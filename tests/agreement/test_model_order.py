@@ -14,7 +14,8 @@ from dekker.models import load_model
 from dekker.task import Task
 
 STRONGER_WEAKER = [
-    ("sc", "tso"),
+    ("sc", "ibm370"),
+    ("ibm370", "tso"),
     ("tso", "pso"),
     ("pso", "rmo"),
     ("pso", "power"),

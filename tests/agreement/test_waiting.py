@@ -17,13 +17,14 @@ from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.rsmc.orders import COMMIT_ORDERS
 from dekker.errors import UnsupportedError
-from dekker.ir.instructions import Branch, Jump
+from dekker.ir.instructions import Branch, Jump, Rmw
 from dekker.ir.passes.waiting import wait_in_loops
 from dekker.ir.program import Program
 from dekker.ir.text import print_program
 from dekker.ir.validate import validate
 from dekker.models import load_model, model_names
 from dekker.result import Result
+from dekker.run.prepare import QUIET_EXCHANGES
 from dekker.task import Limits, Task
 
 EXAMPLES = 20
@@ -43,6 +44,9 @@ CASES = [
     *((model, "annotated") for model in ("aarch64", "riscv")),
     ("rc11", "c11"),
 ]
+QUIET_CASES = [(model, flavour) for model, flavour in CASES if model in QUIET_EXCHANGES and flavour != "plain"]
+QUIET_ROUNDS = 2
+QUIET_EXAMPLES = 5
 SLOW = (HealthCheck.filter_too_much, HealthCheck.too_slow)
 # One that orders everything, one for each pair of accesses.
 MACHINE_FENCES = ("mfence", "membar.loadload", "membar.loadstore", "membar.storeload", "stbar")
@@ -62,10 +66,22 @@ def has_loops(program: Program) -> bool:
     )
 
 
+def has_quiet_exchanges(program: Program) -> bool:
+    return any(isinstance(step, Rmw) and step.quiet for function in program.functions for step in function.body)
+
+
 def converted(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
     """A program in which something was converted, before and after."""
     program = data.draw(waiting_programs(flavour))
     changed = wait_in_loops(program)
+    assume(changed != program)
+    validate(changed)
+    return program, changed
+
+
+def with_quiet_exchanges(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
+    program = data.draw(waiting_programs(flavour, locks=True))
+    changed = wait_in_loops(program, quiet_exchanges=True)
     assume(changed != program)
     validate(changed)
     return program, changed
@@ -76,7 +92,7 @@ def check_states(program: Program, changed: Program, model: str, rounds: int = R
     after, before = oracle(changed, model, rounds), oracle(program, model, rounds)
     assert after.states.keys() == before.states.keys(), print_program(program)
     assert after.flags.keys() >= before.flags.keys(), print_program(program)
-    assert has_loops(changed) or after.cut == 0
+    assert has_loops(changed) or has_quiet_exchanges(changed) or after.cut == 0
 
 
 def check_machine(program: Program, changed: Program, buffers: Buffers) -> None:
@@ -108,6 +124,20 @@ def test_awaits_keep_final_states(model: str, flavour: str, data: st.DataObject)
     check_states(*converted(data, FLAVOURS[flavour]), model)
 
 
+@pytest.mark.parametrize(("model", "flavour"), QUIET_CASES)
+@settings(max_examples=QUIET_EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_quiet_exchanges_keep_final_states(model: str, flavour: str, data: st.DataObject) -> None:
+    check_states(*with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5)), model, QUIET_ROUNDS)
+
+
+@pytest.mark.parametrize(("model", "flavour"), QUIET_CASES)
+@settings(max_examples=QUIET_EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_rsmc_runs_quiet_exchanges_as_the_oracle_does(model: str, flavour: str, data: st.DataObject) -> None:
+    check_engines(with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5))[1], model)
+
+
 @pytest.mark.parametrize("buffers", Buffers)
 @settings(max_examples=2 * EXAMPLES, suppress_health_check=SLOW)
 @given(data=st.data())
@@ -130,6 +160,22 @@ def test_rsmc_waits_as_the_oracle_does(model: str, flavour: str, data: st.DataOb
 @given(data=st.data())
 def test_awaits_keep_final_states_campaign(model: str, flavour: str, data: st.DataObject) -> None:
     check_states(*converted(data, FLAVOURS[flavour]), model, CAMPAIGN_ROUNDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "flavour"), QUIET_CASES)
+@settings(max_examples=CAMPAIGN_EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_quiet_exchanges_keep_final_states_campaign(model: str, flavour: str, data: st.DataObject) -> None:
+    check_states(*with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5)), model, QUIET_ROUNDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "flavour"), QUIET_CASES)
+@settings(max_examples=CAMPAIGN_EXAMPLES, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_rsmc_runs_quiet_exchanges_as_the_oracle_does_campaign(model: str, flavour: str, data: st.DataObject) -> None:
+    check_engines(with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5))[1], model)
 
 
 @pytest.mark.slow

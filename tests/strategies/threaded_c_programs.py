@@ -34,6 +34,8 @@ static int pick(int a, int b) { return a > b ? a : b; }
 static int count(int k) { return k <= 0 ? 0 : 1 + count(k - 1); }
 static int peek(int k) { return k + atomic_load_explicit(&y, memory_order_relaxed); }
 static int (*table[2])(int) = { count, peek };
+static const char text[] = "abcd";
+static int limit = 3;
 """
 
 _LOADS = ("relaxed", "acquire", "seq_cst", "consume")
@@ -74,6 +76,16 @@ SYNC = {
     "plain_store": 1,
     "check": 1,
 }
+ROUNDS = {
+    "counting": 4,
+    "leaving": 1,
+    "over_text": 1,
+    "over_memory": 2,
+    "to_limit": 2,
+    "set_limit": 1,
+    "atomic_store": 2,
+    "plain_store": 1,
+}
 
 FLAVOURS = {
     "plain": Flavour(PLAIN, 4),
@@ -83,6 +95,7 @@ FLAVOURS = {
     "sync": Flavour(SYNC, 2),
     "heap": Flavour(HEAP, 3),
     "calls": Flavour(CALLS, 3),
+    "rounds": Flavour(ROUNDS, 2),
     "mixed": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 3),
     "mixed three": Flavour({**PLAIN, **UPDATES, **LOCKS, **HEAP, **CALLS}, 2, 3),
 }
@@ -306,6 +319,49 @@ class _Generator:
         self.temporaries += 1
         name = f"i{self.temporaries}"
         return f"for (int {name} = 0; {name} < 2; {name}++) {{ {self._statement()} }}"
+
+    def _counting(self) -> str:
+        """A branch that depends on a read, but does not end the loop; or ends the round, or does not count it."""
+        self.temporaries += 1
+        name, place = f"i{self.temporaries}", self._atomic()
+        read = f"atomic_load_explicit(&{place}, memory_order_relaxed)"
+        return self._one(
+            f"for (int {name} = 0; {name} < 3; {name}++) if ({read}) {self._local()}++;",
+            f"for (int {name} = 0; {name} < 3; {name}++) {{ if ({read} == 1) continue; {self._local()}++; }}",
+            f"int {name} = 0; while ({name} < 3) {{ if ({read} != 1) {self._local()}++; {name}++; }}",
+            f"int {name} = 0; do {{ if ({read} == 0) {{ {name}++; continue; }} {name} += 2; }} while ({name} < 3);",
+            f"for (int {name} = 0; {name} < 3; ) {{ if ({read} == 1) {name}++; {name}++; }}",
+            f"for (int {name} = 0; {name} < 2; ) {{ if ({read} == 1) {name}++; }}",
+        )
+
+    def _leaving(self) -> str:
+        self.temporaries += 1
+        name, place = f"i{self.temporaries}", self._atomic()
+        read = f"atomic_load_explicit(&{place}, memory_order_relaxed)"
+        return self._one(
+            f"for (int {name} = 0; {name} < 4; {name}++) if ({read}) break;",
+            f"for (int {name} = 0; {name} < 4; {name}++) if ({read}) {{ a = 2; break; }}",
+            f"for (;;) {{ if ({read}) break; a++; if (a > 3) break; }}",
+        )
+
+    def _over_text(self) -> str:
+        self.temporaries += 1
+        name = f"t{self.temporaries}"
+        return f"for (const char *{name} = text; *{name}; {name}++) {self._local()}++;"
+
+    def _over_memory(self) -> str:
+        self.temporaries += 1
+        name = f"v{self.temporaries}"
+        step = self._one("1", "a", self._plain())
+        return f"{{ int {name} = 0, *q{name} = &{name}; while (*q{name} < 3) {{ *q{name} += 1; b += {step}; }} }}"
+
+    def _to_limit(self) -> str:
+        self.temporaries += 1
+        name = f"i{self.temporaries}"
+        return f"for (int {name} = 0; {name} < limit; {name}++) {self._local()}++;"
+
+    def _set_limit(self) -> str:
+        return f"limit = {self.random.randint(1, 3)};"
 
     def _nested(self) -> str:
         if not self.may_nest:

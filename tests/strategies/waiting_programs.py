@@ -231,11 +231,58 @@ def _link_of_an_earlier_round(b: _Builder) -> None:
 
 def _exchange(b: _Builder) -> None:
     again = b.place("L")
+    b.emit(Branch(b.test(_exchanged(b, b.location(), b.draw(st.integers(1, 2)))), again))
+
+
+def _exchanged(b: _Builder, place: Expr, written: int) -> str:
     register = b.fresh()
     order = b.draw(st.sampled_from(b.flavour.update_orders))
-    b.emit(Rmw(register, "xchg", b.location(), Const(b.draw(st.integers(1, 2))), 4, order))
+    b.emit(Rmw(register, "xchg", place, Const(written), 4, order))
     b.accesses += 2
-    b.emit(Branch(b.test(register), again))
+    return register
+
+
+def _lock(b: _Builder) -> None:
+    """Until what is found is not what was written, or is 0."""
+    written = b.draw(st.integers(1, 2))
+    again = b.place("L")
+    found = _exchanged(b, b.location(), written)
+    b.maybe_fence()
+    b.emit(Branch(Reg(found) if b.flag() else Binary("eq", 32, Reg(found), Const(written)), again))
+
+
+def _test_and_lock(b: _Builder) -> None:
+    again, place = b.place("L"), b.location()
+    b.emit(Branch(Reg(b.load(place if b.flag() else None)), again))
+    b.emit(Branch(Reg(_exchanged(b, place, b.draw(st.integers(1, 2)))), again))
+
+
+def _lock_or_read(b: _Builder) -> None:
+    again, end, place = b.place("L"), b.later("E"), b.location()
+    written = b.draw(st.integers(1, 2))
+    b.emit(Branch(Binary("ne", 32, Reg(_exchanged(b, place, written)), Const(written)), end))
+    inner = b.place("M")
+    b.emit(Branch(b.test(b.load(place if b.flag() else None)), inner))
+    b.emit(Jump(again))
+    b.here(end)
+
+
+def _read_and_lock(b: _Builder) -> None:
+    again, place = b.place("L"), b.location()
+    b.load(place if b.flag() else None)
+    b.emit(Branch(Reg(_exchanged(b, place, b.draw(st.integers(1, 2)))), again))
+
+
+def _retry(b: _Builder) -> None:
+    """With what the last attempt has read; some give up."""
+    place, end = b.location(), b.later("E")
+    expected = b.load(place)
+    again = b.place("L")
+    if b.flag():
+        b.emit(Branch(Binary("eq", 32, Reg(expected), b.number()), end))
+    old, success = b.exchange(place, Reg(expected), weak=b.flag())
+    b.emit(Branch(Reg(success), end), Assign(expected, Reg(old)), Jump(again))
+    b.here(end)
 
 
 def _stores(b: _Builder) -> None:
@@ -270,6 +317,7 @@ UPDATING_LOOPS = (
     _old_value_tells,
 )
 LINKED_LOOPS = (_linked, _linked_in_some_rounds)
+EXCHANGING_LOOPS = (_lock, _lock, _test_and_lock, _lock_or_read, _read_and_lock, _retry, _retry)
 OTHER_LOOPS = (_stores, _counted, _jump_into)
 
 
@@ -295,18 +343,18 @@ Piece = Callable[[_Builder], None]
 def _loops(flavour: Flavour) -> tuple[Piece, ...]:
     loops: tuple[Piece, ...] = (*PLAIN_LOOPS, *PLAIN_LOOPS, *OTHER_LOOPS)
     if flavour.updates:
-        loops = (*loops, *UPDATING_LOOPS, _exchange, _success_makes_no_difference)
+        loops = (*loops, *UPDATING_LOOPS, _exchange, _lock, _success_makes_no_difference)
     if flavour.exclusives:
         loops = (*loops, *LINKED_LOOPS, _link_of_an_earlier_round)
     return loops
 
 
 @st.composite
-def waiting_programs(draw: st.DrawFn, flavour: Flavour) -> Program:
-    """Final states show all locations and some of the registers."""
+def waiting_programs(draw: st.DrawFn, flavour: Flavour, *, locks: bool = False) -> Program:
+    """Final states show all locations and some of the registers. With `locks`, all loops exchange."""
     locations = LOCATIONS[: draw(st.integers(1, 2))]
     threads = draw(st.integers(2, 3))
-    loops = _loops(flavour)
+    loops = EXCHANGING_LOOPS if locks else _loops(flavour)
     budget, loops_left = flavour.max_total, MOST_LOOPS
     functions: list[Function] = []
     observed: list[Observable] = [MemoryValue(location) for location in locations]

@@ -12,6 +12,7 @@
 
 #include "process_memory.hpp"
 #include "rsmc/leaks.hpp"
+#include "rsmc/maximality.hpp"
 #include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
 
@@ -23,7 +24,7 @@ class Explorer {
   Explorer(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
            const CommitOrder& order, const Limits& limits, const Progress& progress, Fields& fields)
       : program_(program), order_(order), limits_(limits), progress_(progress), check_names_(check_names),
-        run_(program, model, order_, limits_, fields), active_(program.threads.size()) {
+        run_(program, model, order_, limits_, fields), maximality_(program, order_, run_, active_) {
     if (limits.timeout_s > 0 && limits.timeout_s < longest_timeout_s)
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.timeout_s));
   }
@@ -51,12 +52,14 @@ class Explorer {
       finish();
       return;
     }
+    ++depth_;
     switch (event(id).kind) {
       case EventKind::read: explore_read(id); break;
       case EventKind::write: explore_write(id); break;
       case EventKind::choice: explore_choice(id); break;
       case EventKind::fence: break;
     }
+    --depth_;
   }
 
   // Of reads that threads wait for, one with which its thread goes on. The others sleep in vain until it has.
@@ -73,7 +76,7 @@ class Explorer {
   bool may_go_on(EventId id) {
     const Mark before = run_.mark();
     const std::uint32_t place = run_.location_of(id);
-    const bool found = run_.commit_read(id, place, n_sources(id) - 1) && status_of(id) == ThreadStatus::running;
+    const bool found = run_.commit_read(id, place, n_sources(id) - 1) && run_.status_of(id) == ThreadStatus::running;
     run_.undo(before);
     return found;
   }
@@ -109,13 +112,10 @@ class Explorer {
     const std::uint32_t place = run_.location_of(id);
     const Mark before = run_.mark();
     const bool fails_elsewhere = run_.failure_frees_others(id);
-    if (fails_elsewhere) {
-      run_.commit_early_failure(event(id).partner);
-      explore();
-      run_.undo(before);
-    }
-    Activation activation{run_.items().size(), fails_elsewhere};
-    set_active(key, &activation);
+    Activation<W> activation{key, before, run_.items().size(), run_.new_stamp(), fails_elsewhere};
+    if (fails_elsewhere) explore_early_failure(event(id).partner, activation);
+    run_.undo(before);
+    active_.begin(key, activation);
     const std::uint64_t ends_before = n_ends();
     const std::size_t floor = run_.lowest_source(id, place);
     for (std::size_t source = run_.location(place).order.size() + 1; source-- > floor && !stopped();) {
@@ -125,29 +125,37 @@ class Explorer {
     activation.sleeps |= activation.tries_again && n_ends() == ends_before;
     explore_asleep(id, activation);
     run_.undo(before);
-    if (n_ends() == ends_before && !stopped()) {
+    if (n_ends() == ends_before && !fails_elsewhere && !stopped()) {
       explore_failure(id);
       run_.undo(before);
     }
     if (may_be_update(id) && !stopped()) detect_update_races(id, place, floor);
     while (!activation.templates.empty() && !stopped()) {
-      ++outcome_.statistics.templates;
       const Template next = std::move(activation.templates.back());
       activation.templates.pop_back();
-      const bool slept = activation.sleeps;
-      traverse(next, key);
-      run_.undo(before);
-      if (!slept) explore_asleep(id, activation);
-      run_.undo(before);
+      n_waiting_ -= next.items.size() + 1;
+      explore_continuation(next, activation);
     }
-    set_active(key, nullptr);
+    active_.end();
+  }
+
+  // What makes the compare-exchange succeed after all is found here.
+  void explore_early_failure(EventId write, Activation<W>& activation) {
+    const Key key = run_.key_of(write);
+    active_.begin(key, activation);
+    run_.commit_early_failure(write);
+    run_.set_stamp(write, activation.stamp);
+    explore();
+    active_.end();
   }
 
   // Instead of every parameter after which the thread would only wait, once: without the read. What other threads can do
   // then includes all that they could do with one of these parameters.
-  void explore_asleep(EventId id, const Activation& activation) {
-    if (!activation.sleeps || stopped()) return;
+  void explore_asleep(EventId id, Activation<W>& activation) {
+    if (!activation.sleeps || activation.has_slept || stopped()) return;
+    activation.has_slept = true;
     run_.commit_sleep(id);
+    run_.set_stamp(id, activation.stamp);
     explore();
   }
 
@@ -162,7 +170,7 @@ class Explorer {
 
   void explore_read_from(EventId id, std::uint32_t place, std::size_t source) {
     const Mark before = run_.mark();
-    const Activation* const activation = active(run_.key_of(id));
+    const Activation<W>* const activation = active_.find(run_.key_of(id));
     const bool only_success = activation != nullptr && activation->only_success;
     explore_read_as(only_success ? ItemKind::successful_read : ItemKind::read, id, place, source);
     run_.undo(before);
@@ -174,10 +182,11 @@ class Explorer {
 
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
     const std::size_t n_events = run_.events_of(event(id).thread).size();
-    const bool was_running = status_of(id) == ThreadStatus::running;
+    const bool was_running = run_.status_of(id) == ThreadStatus::running;
     if (!run_.commit_read(id, place, source, kind)) return;
-    if (was_running && ends_waiting(id, n_events) && !is_violation(id, place)) {
-      active(run_.key_of(id))->sleeps = true;
+    run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
+    if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
+      active_.find(run_.key_of(id))->sleeps = true;
       return;
     }
     explore_rest_of_step(id, place, source);
@@ -187,22 +196,6 @@ class Explorer {
   bool is_violation(EventId read, std::uint32_t place) const {
     const EventId source = event(read).read_from;
     return run_.location(place).is_outside || (source != no_event && event(source).is_release);
-  }
-
-  ThreadStatus status_of(EventId id) const { return run_.machine().threads()[at(event(id).thread)].status; }
-
-  // Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the
-  // read? There were `n_events` events in the thread before.
-  bool ends_waiting(EventId id, std::size_t n_events) const {
-    const ThreadStatus status = status_of(id);
-    if (status != ThreadStatus::waiting && status != ThreadStatus::blocked) return false;
-    const std::vector<EventId>& events = run_.events_of(event(id).thread);
-    for (std::size_t i = at(event(id).index) + 1; i < events.size(); ++i) {
-      const Event<W>& later = event(events[i]);
-      const bool is_done = i < n_events && (later.state == EventState::committed || later.state == EventState::absent);
-      if (later.kind != EventKind::fence && !is_done) return false;
-    }
-    return true;
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
@@ -218,7 +211,7 @@ class Explorer {
       const std::size_t n_events = run_.events_of(event(read).thread).size();
       run_.commit_choice(event(write).chosen_by, status_failed);
       // If the thread then only tries again, it need not be seen to fail: the pair is an update that always succeeds.
-      if (ends_waiting(read, n_events)) active(run_.key_of(read))->tries_again = true;
+      if (ends_waiting(run_, read, n_events)) active_.find(run_.key_of(read))->tries_again = true;
       else explore();
       run_.undo(before);
     }
@@ -268,26 +261,19 @@ class Explorer {
     for (std::size_t i = 0; i < run_.items().size(); ++i) {
       const Event<W>& e = event(access);
       const Event<W>& load = event(run_.items()[i].event);
-      if (load.kind != EventKind::read || load.address != e.address || load.size != e.size || past.test(i)) continue;
-      Activation* activation = active(run_.key_of(run_.items()[i].event));
-      if (activation != nullptr) visit(*activation);
+      if ((load.kind != EventKind::read && !load.failed_early) || load.address != e.address || load.size != e.size || past.test(i)) continue;
+      Activation<W>* activation = active_.find(run_.key_of(run_.items()[i].event));
+      if (activation == nullptr || activation->only_success != load.failed_early) continue;
+      visit(*activation);
+      run_.location_of(access);  // it may have been fetched anew
     }
   }
 
   void detect_races(EventId store) {
-    const Event<W>& e = event(store);
     const Bits past = run_.past_of(store, no_event);
-    Bits rest = past;
-    Key source;
-    if (e.role != Role::plain) {
-      const Event<W>& read = event(e.partner);
-      if (read.read_from != no_event) source = run_.key_of(read.read_from);
-      rest.clear(read.run_index);
-      if (e.chosen_by != no_event) rest.clear(event(e.chosen_by).run_index);
-    }
-    for_racing_loads(store, past, [&](Activation& activation) {
-      if (is_new(activation, rest, run_.key_of(store), source))
-        activation.templates.push_back({items_of(activation, past), run_.key_of(store), {}, {}});
+    for_racing_loads(store, past, [&](Activation<W>& activation) {
+      if (maximality_.holds(activation, past))
+        offer(activation, {items_of(activation.run_size, past), run_.key_of(store), {}, {}, run_.new_stamp()});
     });
   }
 
@@ -314,14 +300,14 @@ class Explorer {
   void detect_races_of_update(EventId id, const Update& update, std::uint32_t place, std::size_t source, EventId taken_by) {
     const EventId store = source == 0 ? no_event : run_.location(place).order[source - 1];
     const Bits& past = update.past;
-    for_racing_loads(id, past, [&](Activation& activation) {
+    for_racing_loads(id, past, [&](Activation<W>& activation) {
       if (taken_by != no_event) {
         const std::size_t taken = event(taken_by).run_index;
         if (taken < activation.run_size || past.test(taken)) return;
       }
       const Key source_key = store == no_event ? Key{} : run_.key_of(store);
-      if (is_new(activation, past, update.write, source_key))
-        activation.templates.push_back({items_of(activation, past), update.write, run_.key_of(id), source_key});
+      if (maximality_.holds(activation, past))
+        offer(activation, {items_of(activation.run_size, past), update.write, run_.key_of(id), source_key, run_.new_stamp()});
     });
   }
 
@@ -349,68 +335,76 @@ class Explorer {
     return found;
   }
 
-  // To be compared, writes are placed among the whole cut.
-  bool is_new(Activation& activation, const Bits& cut, Key store, Key source) const {
-    Fingerprint fingerprint(store, source);
-    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i) {
-      if (!cut.test(i)) continue;
-      TemplateItem item = template_item(i, activation.run_size, cut, run_.items().size());
-      add_outcome(item, run_.items()[i].event, fingerprint);
-      fingerprint.add(item);
-    }
-    return activation.seen.insert(fingerprint);
-  }
-
-  // Whether the outcome of a compare-exchange was decided before its read is committed or by it makes no difference.
-  void add_outcome(TemplateItem& item, EventId id, Fingerprint& fingerprint) const {
-    const Event<W>& e = event(id);
-    if (e.kind != EventKind::read || !e.is_compare) return;
-    const Event<W>& write = event(e.partner);
-    if (write.state == EventState::absent) {
-      item.kind = ItemKind::read;
-      if (!write.failed_early) fingerprint.add({run_.key_of(e.partner), ItemKind::choice, {}, 1});
-    } else if (item.kind == ItemKind::read && run_.machine().compare_succeeds(e, e.value).value_or(false)) {
-      item.kind = ItemKind::successful_read;
-    }
-  }
-
   // What was committed since the activation began and belongs to the cut, to be replayed: writes are placed among what is
   // there at their turn.
-  std::vector<TemplateItem> items_of(const Activation& activation, const Bits& cut) const {
+  std::vector<TemplateItem> items_of(std::size_t from, const Bits& cut) const {
     std::vector<TemplateItem> items;
-    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
-      if (cut.test(i)) items.push_back(template_item(i, activation.run_size, cut, i));
+    for (std::size_t i = from; i < run_.items().size(); ++i)
+      if (cut.test(i)) items.push_back(template_item(i, from, cut));
     return items;
   }
 
-  // The item at run index `i`; the predecessor of a write is looked for among the prefix and the cut below `limit`.
-  TemplateItem template_item(std::size_t i, std::size_t prefix, const Bits& past, std::size_t limit) const {
+  TemplateItem template_item(std::size_t i, std::size_t prefix, const Bits& cut) const {
     const RunItem<W>& item = run_.items()[i];
     const Event<W>& e = event(item.event);
-    TemplateItem result{run_.key_of(item.event), item.kind, {}, 0};
+    TemplateItem result{run_.key_of(item.event), item.kind, {}, 0, e.stamp};
     switch (item.kind) {
       case ItemKind::read:
       case ItemKind::failed_read:
       case ItemKind::successful_read: result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from); break;
-      case ItemKind::write: result.parameter = predecessor(item.event, prefix, past, limit); break;
+      case ItemKind::write: result.parameter = predecessor(item.event, prefix, cut, i); break;
       case ItemKind::choice: result.chosen = e.kind == EventKind::write ? 1 : e.value; break;
-      case ItemKind::failure: break;
+      case ItemKind::failure:
+      case ItemKind::sleep: break;
     }
     return result;
   }
 
-  Key predecessor(EventId write, std::size_t prefix, const Bits& past, std::size_t limit) const {
+  // Among the prefix and the cut, as it was when the write came.
+  Key predecessor(EventId write, std::size_t prefix, const Bits& cut, std::size_t limit) const {
     const std::vector<EventId>& order = run_.location(run_.find_location(event(write).address)).order;
     auto it = std::ranges::find(order, write);
     while (it != order.begin()) {
       --it;
       const std::size_t i = event(*it).run_index;
-      if (i < prefix || (past.test(i) && i < limit)) return run_.key_of(*it);
+      if (i < prefix || (cut.test(i) && i < limit)) return run_.key_of(*it);
     }
     return {};
   }
 
+  // Continuations wait for the turn of their read while there are few. Beyond that they are explored as soon as they are
+  // found, so that memory does not grow with their number; this run is taken up again afterwards.
+  void offer(Activation<W>& activation, Template&& found) {
+    if (n_waiting_ < order_.most_waiting || depth_ > deepest || ends_are_written_) {
+      n_waiting_ += found.items.size() + 1;
+      activation.templates.push_back(std::move(found));
+    } else {
+      explore_at_once(activation, found);
+    }
+  }
+
+  void explore_at_once(Activation<W>& activation, const Template& found) {
+    const Mark here = run_.mark();
+    const auto rest = run_.rest_since(activation.before, items_of(activation.run_size, Bits::all()));
+    const auto suspended = active_.suspend_from(activation);
+    active_.begin(activation.key, activation);
+    run_.undo(activation.before);
+    explore_continuation(found, activation);
+    active_.end();
+    active_.resume(suspended);
+    run_.redo(rest);
+    if (run_.mark() != here) throw std::logic_error("a run is not what it was");
+  }
+
   // ---- Traverse ---------------------------------------------------------------------------------------------------
+
+  void explore_continuation(const Template& next, Activation<W>& activation) {
+    ++outcome_.statistics.templates;
+    traverse(next, activation.key);
+    run_.undo(activation.before);
+    explore_asleep(run_.event_at(activation.key), activation);
+    run_.undo(activation.before);
+  }
 
   void traverse(const Template& next, Key load) {
     for (const TemplateItem& item : next.items)
@@ -427,7 +421,10 @@ class Explorer {
     const Mark before = run_.mark();
     const std::size_t lowest = run_.lowest_position(store, place);
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
-      if (run_.commit_write(store, place, position)) read_from_new(run_.event_at(load), store);
+      if (run_.commit_write(store, place, position)) {
+        run_.set_stamp(store, next.stamp);
+        read_from_new(run_.event_at(load), store);
+      }
       run_.undo(before);
       if (stopped()) return;
     }
@@ -439,13 +436,23 @@ class Explorer {
     const std::size_t source = run_.position_after(place, next.update_source);
     if (!run_.commit_read(read, place, source)) return;
     const EventId write = run_.event_at(next.store);
-    if (commit_second_half(write, place, source)) read_from_new(run_.event_at(load), write);
+    run_.set_stamp(read, next.stamp);
+    if (commit_second_half(write, place, source)) {
+      run_.set_stamp(write, next.stamp);
+      read_from_new(run_.event_at(load), write);
+    }
   }
 
   // The store was just committed for the sake of the load.
   void read_from_new(EventId load, EventId store) {
     const std::uint32_t place = run_.location_of(load);
-    explore_read_from(load, place, run_.location(place).position_of(store));
+    const std::size_t source = run_.location(place).position_of(store);
+    const Mark before = run_.mark();
+    explore_read_from(load, place, source);
+    run_.undo(before);
+    if (!may_be_update(load) || stopped()) return;
+    const std::optional<Update> update = possible_update(load, place, source, false);
+    if (update) detect_races_of_update(load, *update, place, source, no_event);
   }
 
   // ---- The end of a run ---------------------------------------------------------------------------------------------
@@ -458,7 +465,9 @@ class Explorer {
     }
     if (needs_ends()) {
       run_.write_owed_ends();
+      ends_are_written_ = true;
       explore();
+      ends_are_written_ = false;
       return;
     }
     require_ordered_pieces(run_);
@@ -568,7 +577,7 @@ class Explorer {
   }
 
   bool waits_with(EventId sleeper, std::size_t source) {
-    return run_.wake(sleeper, source) && status_of(sleeper) == ThreadStatus::waiting;
+    return run_.wake(sleeper, source) && run_.status_of(sleeper) == ThreadStatus::waiting;
   }
 
   std::size_t n_sources(EventId id) { return run_.location(run_.location_of(id)).order.size() + 1; }
@@ -796,22 +805,8 @@ class Explorer {
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
-  Activation* active(Key key) const {
-    if (at(key.thread) >= active_.size()) return nullptr;
-    const std::vector<Activation*>& of_thread = active_[at(key.thread)];
-    return at(key.index) < of_thread.size() ? of_thread[at(key.index)] : nullptr;
-  }
-
-  void set_active(Key key, Activation* activation) {
-    if (at(key.thread) >= active_.size()) active_.resize(at(key.thread) + 1);
-    std::vector<Activation*>& of_thread = active_[at(key.thread)];
-    if (at(key.index) >= of_thread.size()) of_thread.resize(at(key.index) + 1, nullptr);
-    of_thread[at(key.index)] = activation;
-  }
-
   static constexpr double longest_timeout_s = 1e9;
-  static constexpr std::int64_t status_succeeded = 0;
-  static constexpr std::int64_t status_failed = 1;
+  static constexpr std::size_t deepest = 2000;  // the stack of a process has room for more
 
   const Program& program_;
   CommitOrder order_;
@@ -819,10 +814,14 @@ class Explorer {
   const Progress& progress_;
   const std::vector<std::string>& check_names_;
   Run<W> run_;
-  std::vector<std::vector<Activation*>> active_;
+  ActiveReads<W> active_;
+  Maximality<W> maximality_;
   std::vector<Value> state_;
   std::uint64_t steps_ = 0;
   std::uint64_t n_dropped_ = 0;
+  std::uint64_t n_waiting_ = 0;  // items of continuations that wait
+  std::size_t depth_ = 0;
+  bool ends_are_written_ = false;
   std::optional<Clock::time_point> deadline_;
   Clock::time_point next_look_{};
   Outcome outcome_;

@@ -14,6 +14,12 @@ struct FixedBits {
 
   std::array<Word, W> words{};
 
+  static FixedBits all() {
+    FixedBits result;
+    for (Word& word : result.words) word = ~Word{0};
+    return result;
+  }
+
   bool test(std::size_t i) const { return (words[i / word_bits] & bit(i)) != 0; }
   void set(std::size_t i) { words[i / word_bits] |= bit(i); }
   void clear(std::size_t i) { words[i / word_bits] &= ~bit(i); }

@@ -19,16 +19,23 @@
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
 #include "rsmc/fixed_bits.hpp"
+#include "rsmc/loops.hpp"
 
 namespace dekker::rsmc {
 
 // More events or run items than the words at hand can number; the exploration starts again with more.
 struct CapacityNeeded {};
 
-// The parts of allocated objects that programs access, by start of the object: offset and size. Releasing an object writes
-// to all of them, so that an access after that is seen as one that the model allows to come after those writes. They are
-// found out by exploring: when there are new ones, the exploration starts again.
-using Fields = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
+// What is found out by exploring; when something turns out otherwise than assumed, the exploration starts again.
+// - The parts of allocated objects that programs access, by start of the object: offset and size. Releasing an object
+//   writes to all of them, so that an access after that is seen as one that the model allows to come after those writes.
+// - Who writes to memory by events, by address; releases do not matter.
+struct Fields {
+  std::map<Address, std::set<std::pair<Address, std::uint8_t>>> parts;
+  std::unordered_map<Address, std::int32_t> writers;
+
+  static constexpr std::int32_t several = -2;
+};
 
 struct NewFields {};
 
@@ -79,6 +86,7 @@ struct Event {
   NodeId value_node = 0;  // writes
   NodeId expected_node = 0;
   bool is_compare = false;
+  bool is_quiet = false;  // a comparison that succeeds if the values differ
   bool is_weak = false;
   bool must_fail = false;     // the read of a compare-exchange whose failure was decided in advance
   bool must_succeed = false;  // or whose success was
@@ -92,6 +100,7 @@ struct Event {
   FixedBits<W> fenced_after;   // those that fences keep before it
   EventId read_from = no_event;  // reads; no_event is the initial write
   std::uint32_t run_index = 0;
+  std::uint64_t stamp = 0;  // when it was first explored, while it is in the run
   std::uint32_t matrix_index = not_in_matrix;
   // An access that the model must know of before it is committed has a shadow in the matrix: an event like it that takes no
   // part in communication.
@@ -114,15 +123,6 @@ struct Caller {
   std::int32_t pc;
   std::uint32_t base;
   std::int32_t destination;
-};
-
-// How often a backward jump was followed in a call, and how many branches had depended on events by then.
-struct Rounds {
-  std::size_t depth;
-  std::int32_t pc;
-  std::int32_t count;
-  std::int32_t n_known;
-  std::uint64_t n_open_branches;
 };
 
 // A check whose condition was not known when the thread came to it.
@@ -149,10 +149,9 @@ struct ThreadState {
   std::vector<Caller> callers;
   std::vector<RegisterContent<W>> registers;
   std::vector<EventId> events;
-  std::vector<Rounds> rounds;
+  LoopHistory loops;
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
-  std::uint64_t n_open_branches = 0;
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
@@ -196,7 +195,7 @@ template <std::size_t W>
 class Machine {
  public:
   Machine(const Program& program, const CommitOrder& order, const Limits& limits, Fields& fields)
-      : program_(program), order_(order), limits_(limits), fields_(fields), known_fields_(fields) {
+      : program_(program), order_(order), limits_(limits), fields_(fields), known_parts_(fields.parts) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
@@ -213,6 +212,8 @@ class Machine {
 
   struct Mark {
     std::size_t nodes, events, saved, deferred, objects;
+
+    bool operator==(const Mark&) const = default;
   };
 
   Mark mark() const { return {nodes_.size(), events_.size(), saved_.size(), deferred_.size(), objects_.size()}; }
@@ -373,7 +374,7 @@ class Machine {
   void note_field(Address address, std::uint8_t size) {
     for (const AllocatedObject& object : objects_)
       if (address >= object.start && address - object.start < object.size) {
-        const bool is_new = fields_[object.start].insert({address - object.start, size}).second;
+        const bool is_new = fields_.parts[object.start].insert({address - object.start, size}).second;
         if (is_new && releases_) throw NewFields{};
       }
   }
@@ -406,7 +407,10 @@ class Machine {
 
   bool resolve_address(Event<W>& e) {
     const std::optional<Value> found = value(e.address_node);
-    if (found) e.address = *found;
+    if (found && e.address != *found) {
+      e.address = *found;
+      if (e.kind == EventKind::write && !e.is_release && !limits_.counts_known_rounds) note_writer(e.address, e.thread);
+    }
     return found.has_value();
   }
 
@@ -414,7 +418,8 @@ class Machine {
   std::optional<bool> compare_succeeds(const Event<W>& read, Value old_value) const {
     const std::optional<Value> expected = value(read.expected_node);
     if (!expected) return std::nullopt;
-    return ((*expected ^ old_value) & low_bits(8u * read.size)) == 0;
+    const bool are_equal = ((*expected ^ old_value) & low_bits(8u * read.size)) == 0;
+    return are_equal != read.is_quiet;
   }
 
  private:
@@ -462,9 +467,9 @@ class Machine {
     const Instruction& instruction = code[static_cast<std::size_t>(state.pc)];
     switch (instruction.operation) {
       case Operation::check: return instruction.is_loose || known(state, instruction.value);
+      case Operation::await: return known(state, instruction.value) && wrote_in_round(state);
       case Operation::branch:
       case Operation::assume:
-      case Operation::await:
       case Operation::join:
       case Operation::allocate:
       case Operation::release:
@@ -517,13 +522,7 @@ class Machine {
         merge(state.control, sources_of(state, instruction.value));
         if (!truth(state, instruction.value)) state.status = ThreadStatus::blocked;
         break;
-      case Operation::await:
-        merge(state.control, sources_of(state, instruction.value));
-        if (!truth(state, instruction.value)) {
-          state.status = ThreadStatus::waiting;
-          state.pc = pc;
-        }
-        break;
+      case Operation::await: wait(state, pc, instruction); break;
       case Operation::check: check(state, pc, instruction); break;
       case Operation::refuse: fail(state, pc, ViolationKind::unsupported, 0); break;
       case Operation::choose: fetch_choice(thread, state, pc, instruction); break;
@@ -538,6 +537,28 @@ class Machine {
       case Operation::release: release(thread, state, pc, instruction); break;
       case Operation::measure: measure(state, pc, instruction); break;
     }
+  }
+
+  // A thread that wrote something since it began to read goes back as by a jump.
+  void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+    merge(state.control, sources_of(state, instruction.value));
+    if (truth(state, instruction.value)) return;
+    state.pc = pc;
+    if (wrote_in_round(state).value_or(false)) jump(state, pc, instruction.target);
+    else state.status = ThreadStatus::waiting;
+  }
+
+  // Nothing if it is not known yet whether an update writes.
+  std::optional<bool> wrote_in_round(const ThreadState<W>& state) const {
+    bool is_known = true;
+    for (std::size_t i = round_start(state); i < state.events.size(); ++i) {
+      const Event<W>& e = events_[state.events[i]];
+      if (e.kind != EventKind::write || e.state == EventState::absent) continue;
+      const std::optional<Value> writes = e.is_compare ? status_value(e) : Value{1};
+      if (writes && *writes != 0) return true;
+      is_known = is_known && writes;
+    }
+    return is_known ? std::optional(false) : std::nullopt;
   }
 
   static std::vector<bool> await_targets(const Block& block) {
@@ -718,7 +739,7 @@ class Machine {
       return;
     }
     const auto is_of_call = [&](const auto& item) { return item.depth == state.callers.size(); };
-    std::erase_if(state.rounds, is_of_call);
+    state.loops.leave_call(state.callers.size());
     std::erase_if(state.await_starts, is_of_call);
     const Caller caller = state.callers.back();
     state.callers.pop_back();
@@ -872,12 +893,12 @@ class Machine {
     const Value address = now(state, instruction.value);
     if (address == 0) return;
     if (!can_release(state, pc, address)) return;
-    if (fields_ != known_fields_) throw NewFields{};
+    if (fields_.parts != known_parts_) throw NewFields{};
     releases_ = true;
     release_write(thread, state, pc, header_of(address), header_size);
-    const auto fields = known_fields_.find(address);
-    if (fields == known_fields_.end()) return;
-    for (const auto& [offset, size] : fields->second) release_write(thread, state, pc, address + offset, size);
+    const auto parts = known_parts_.find(address);
+    if (parts == known_parts_.end()) return;
+    for (const auto& [offset, size] : parts->second) release_write(thread, state, pc, address + offset, size);
   }
 
   bool can_release(ThreadState<W>& state, std::int32_t pc, Address address) {
@@ -1030,32 +1051,91 @@ class Machine {
     state.pc = target;
   }
 
-  bool go_round(ThreadState<W>& state, std::int32_t pc, std::int32_t target) const {
+  bool go_round(ThreadState<W>& state, std::int32_t pc, std::int32_t target) {
     const std::size_t depth = state.callers.size();
-    if (!limits_.counts_known_rounds)
-      std::erase_if(state.rounds, [&](const Rounds& r) { return r.depth == depth && r.pc >= target && r.pc < pc; });
-    const auto is_this = [&](const Rounds& r) { return r.pc == pc && r.depth == depth; };
-    const auto found = std::ranges::find_if(state.rounds, is_this);
-    if (found == state.rounds.end()) {
-      state.rounds.push_back({depth, pc, 1, 0, state.n_open_branches});
-      return 1 <= limits_.unroll;
-    }
-    // A round that only known values led to is no choice; it is counted apart, against loops without end.
-    if (!limits_.counts_known_rounds && found->n_open_branches == state.n_open_branches)
-      return ++found->n_known < most_known_rounds;
-    found->n_open_branches = state.n_open_branches;
-    return ++found->count <= limits_.unroll;
+    if (limits_.counts_known_rounds) return state.loops.go_round(depth, pc) <= limits_.unroll;
+    const auto rounds = state.loops.go_round(depth, pc, target, loops_of(state.block).exits(target));
+    return rounds.count <= limits_.unroll && rounds.n_reading < most_reading_rounds && rounds.n_known < most_known_rounds;
+  }
+
+  const BlockLoops& loops_of(std::int32_t block) {
+    if (loops_.empty()) loops_.resize(program_.threads.size() + program_.functions.size());
+    std::optional<BlockLoops>& loops = loops_[at(block)];
+    if (!loops) loops.emplace(program_.block(block).code);
+    return *loops;
   }
 
   static constexpr std::int32_t most_known_rounds = 100'000;
+  static constexpr std::int32_t most_reading_rounds = 250;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
 
   void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     const Sources<W> sources = sources_of(state, instruction.value);
-    if (!sources.empty()) ++state.n_open_branches;
+    if (!limits_.counts_known_rounds) pass_branch(state, pc, instruction, sources);
     merge(state.control, sources);
     if (truth(state, instruction.value)) jump(state, pc, instruction.target);
   }
+
+  void pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, const Sources<W>& sources) {
+    state.loops.pass_branch(!sources.empty());
+    if (!loops_of(state.block).is_exit(pc)) return;
+    std::uint64_t values = fingerprint(state, instruction.value);
+    const bool is_open = !sources.empty() && !is_own(state.number, sources, values);
+    state.loops.pass_exit(state.callers.size(), pc, is_open, values);
+  }
+
+  // Was the value computed from nothing but what no other thread writes, in no run? This is assumed as long as no such
+  // write was seen. Adds to the fingerprint from where.
+  bool is_own(std::int32_t thread, const Sources<W>& sources, std::uint64_t& values) {
+    std::vector<EventId> reads;
+    FixedBits<W> seen;
+    if (!collect_own_reads(thread, sources, seen, reads)) return false;
+    for (const EventId id : reads) {
+      const auto [entry, is_new] = trusted_.try_emplace(events_[id].address, thread);
+      if (!is_new && entry->second != thread) entry->second = Fields::several;
+      values = mixed(values, events_[id].address);
+    }
+    return true;
+  }
+
+  bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, FixedBits<W>& seen, std::vector<EventId>& reads) const {
+    if (!are_decided(sources)) return false;
+    const Sources<W> exact = resolved(sources);
+    std::vector<EventId> pending;
+    (exact.direct | exact.picked).for_each([&](std::size_t id) {
+      if (!seen.test(id)) pending.push_back(static_cast<EventId>(id));
+      seen.set(id);
+    });
+    return std::ranges::all_of(pending, [&](EventId id) {
+      const Event<W>& e = events_[id];
+      if (e.kind != EventKind::read || e.state != EventState::committed || e.role == Role::synchronised) return false;
+      const auto writer = fields_.writers.find(e.address);
+      if (writer != fields_.writers.end() && writer->second != thread) return false;
+      reads.push_back(id);
+      if (e.read_from == no_event) return true;
+      const Event<W>& source = events_[e.read_from];
+      return !source.is_release && source.role != Role::conditional_store &&
+             collect_own_reads(thread, source.data_sources, seen, reads);
+    });
+  }
+
+  void note_writer(Address address, std::int32_t thread) {
+    const auto [entry, is_new] = fields_.writers.try_emplace(address, thread);
+    if (entry->second == Fields::several || (!is_new && entry->second == thread)) return;
+    if (!is_new) entry->second = Fields::several;
+    const auto trusted = trusted_.find(address);
+    if (trusted != trusted_.end() && trusted->second != entry->second) throw NewFields{};
+  }
+
+  std::uint64_t fingerprint(const ThreadState<W>& state, std::int32_t expression) const {
+    std::uint64_t result = 0;
+    for (const ExpressionStep& step : program_.expressions[at(expression)])
+      if (step.code == ExpressionCode::register_value)
+        result = mixed(result, value(state.registers[state.base + step.operand].node).value_or(0));
+    return result;
+  }
+
+  static std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) { return (hash + more + 1) * 0x9e3779b97f4a7c15u; }
 
   EventId create(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, EventKind kind, std::int32_t event_class) {
     if (events_.size() >= FixedBits<W>::capacity) throw CapacityNeeded{};
@@ -1163,7 +1243,7 @@ class Machine {
     const bool compares = instruction.operation == Operation::compare_exchange;
     const RegisterContent<W> address = evaluate(state, instruction.address);
     const RegisterContent<W> operand = evaluate(state, instruction.value);
-    RegisterContent<W> expected;
+    RegisterContent<W> expected = operand;
     if (compares) expected = evaluate(state, instruction.expected);
     const EventId read = create_access(thread, state, pc, instruction, EventKind::read, instruction.read_class, address);
     const RegisterContent<W> old_value = loaded(read, false);
@@ -1173,15 +1253,16 @@ class Machine {
     first.role = Role::update_read;
     first.partner = write;
     first.failed_class = instruction.failed_class;
-    first.is_compare = compares;
+    first.is_compare = compares || instruction.is_quiet;
+    first.is_quiet = instruction.is_quiet;
     first.is_weak = instruction.is_weak;
     first.expected_node = expected.node;
     second.role = Role::update_write;
     second.partner = read;
-    second.is_compare = compares;
+    second.is_compare = compares || instruction.is_quiet;
     second.expected_node = expected.node;
     set_update_value(second, instruction, old_value, operand, expected, compares);
-    if (compares) first.data_sources = expected.sources;
+    if (compares || instruction.is_quiet) first.data_sources = expected.sources;
     if (instruction.destination != none) in_register(state, instruction.destination) = old_value;
     if (compares && instruction.success != none) set_success(state, instruction, write, old_value, expected);
   }
@@ -1269,7 +1350,9 @@ class Machine {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
   Fields& fields_;
-  const Fields known_fields_;
+  const decltype(Fields::parts) known_parts_;
+  std::unordered_map<Address, std::int32_t> trusted_;  // who relies on being the only one that writes there
+  std::vector<std::optional<BlockLoops>> loops_;       // by block
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> awaited_;        // by block

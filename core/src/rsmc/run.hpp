@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <random>
 
 #include "rsmc/commit_before.hpp"
 #include "rsmc/matrix.hpp"
@@ -34,14 +33,24 @@ class Run {
  public:
   using Bits = FixedBits<W>;
 
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed };
+
+  struct TrailEntry {
+    Change change;
+    EventId event;
+    std::uint32_t location;  // of what is woken: where it slept
+  };
+
   struct Mark {
     typename Machine<W>::Mark machine;
     std::size_t items, matrix, locations, trail;
+
+    bool operator==(const Mark&) const = default;
   };
 
   Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits, Fields& fields)
       : order_(order), matrix_(program, model), machine_(program, order, limits, fields),
-        commit_before_(order_, machine_), random_(order.pick_seed) {
+        commit_before_(order_, machine_) {
     take_local_events();
   }
   Run(const Run&) = delete;
@@ -53,10 +62,13 @@ class Run {
   const std::vector<Location<W>>& locations() const { return locations_; }
   const Location<W>& location(std::uint32_t place) const { return locations_[place]; }
   const std::vector<EventId>& events_of(std::int32_t thread) const { return machine_.threads()[at(thread)].events; }
+  ThreadStatus status_of(EventId id) const { return machine_.threads()[at(machine_.event(id).thread)].status; }
   bool is_abandoned() const { return n_failed_ != 0; }
   Word raised_flags() { return matrix_.raised_flags(); }
   std::uint64_t n_commits() const { return n_commits_; }
   std::uint64_t n_checks() const { return n_checks_; }
+  std::uint64_t new_stamp() { return ++last_stamp_; }
+  void set_stamp(EventId id, std::uint64_t stamp) { machine_.event(id).stamp = stamp; }
 
   Bits past_of(EventId id, EventId source) const { return commit_before_.past_of(items_, id, source); }
 
@@ -229,7 +241,7 @@ class Run {
   // not come there.
   void commit_sleep(EventId id) {
     Event<W>& e = machine_.event(id);
-    enter_items(id, ItemKind::failure, no_event);
+    enter_items(id, ItemKind::sleep, no_event);
     e.state = EventState::asleep;
     sleepers_.push_back(id);
     trail_.push_back({Change::asleep, id, 0});
@@ -243,7 +255,10 @@ class Run {
     const std::uint32_t place = location_of(id);
     trail_.push_back({Change::awake, id, e.run_index});
     e.state = EventState::pending;
-    return commit_read(id, place, source);
+    const std::uint64_t stamp = e.stamp;
+    const bool is_allowed = commit_read(id, place, source);
+    set_stamp(id, stamp);
+    return is_allowed;
   }
 
   // A compare-exchange will fail, whatever it is that its read will find: its write is gone, and with it what the write
@@ -288,12 +303,29 @@ class Run {
   // Returns false if the model does not allow it, as above.
   bool replay(const TemplateItem& item) {
     const EventId id = event_at(item.event);
+    const bool is_allowed = commit(id, item);
+    set_stamp(id, item.stamp);
+    return is_allowed;
+  }
+
+  bool commit(EventId id, const TemplateItem& item) {
     switch (item.kind) {
       case ItemKind::choice:
-        if (machine_.event(id).kind == EventKind::write) commit_early_failure(id);
-        else commit_choice(id, item.chosen);
+        if (machine_.event(id).kind == EventKind::write) {
+          location_of(machine_.event(id).partner);
+          commit_early_failure(id);
+        } else {
+          commit_choice(id, item.chosen);
+        }
         return true;
-      case ItemKind::failure: commit_failure(id); return true;
+      case ItemKind::failure:
+        location_of(id);
+        commit_failure(id);
+        return true;
+      case ItemKind::sleep:
+        location_of(id);
+        commit_sleep(id);
+        return true;
       case ItemKind::write: {
         const std::uint32_t place = location_of(id);
         return commit_write(id, place, position_after(place, item.parameter));
@@ -310,6 +342,30 @@ class Run {
       }
     }
     return false;
+  }
+
+  // To do again what was taken back, step for step: the items, and between them locations that were met and writes that were
+  // found not to be.
+  struct Rest {
+    std::vector<TemplateItem> items;
+    std::vector<TrailEntry> trail;
+    std::vector<Location<W>> locations;
+    Mark from;
+  };
+
+  Rest rest_since(const Mark& mark, std::vector<TemplateItem>&& items) const {
+    return {std::move(items),
+            {trail_.begin() + static_cast<std::ptrdiff_t>(mark.trail), trail_.end()},
+            {locations_.begin() + static_cast<std::ptrdiff_t>(mark.locations), locations_.end()},
+            mark};
+  }
+
+  void redo(const Rest& rest) {
+    for (const TemplateItem& item : rest.items) {
+      redo_between_items(rest, event_at(item.event));
+      replay(item);
+    }
+    redo_between_items(rest, no_event);
   }
 
   // The place right behind the given write: where a write goes, and as a source the number of that write.
@@ -388,11 +444,14 @@ class Run {
         throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
     }
     if (!e.is_release) machine_.note_field(e.address, e.size);
-    Location<W> made{e.address, e.size, !e.is_release && is_outside(e), initial_value(e.address, e.size), matrix_.push_initial_write(), {}, {}, {}, machine_.place_of(e)};
-    made.members.set(made.initial_index);
-    locations_.push_back(std::move(made));
-    settle();
+    add_location(e.address, e.size, !e.is_release && is_outside(e), machine_.place_of(e));
     return static_cast<std::uint32_t>(locations_.size() - 1);
+  }
+
+  void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
+    locations_.push_back({address, size, is_outside, initial_value(address, size), matrix_.push_initial_write(), {}, {}, {}, first});
+    locations_.back().members.set(locations_.back().initial_index);
+    settle();
   }
 
   Value initial_value(Address address, std::uint8_t size) const {
@@ -425,13 +484,18 @@ class Run {
   }
 
  private:
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed };
-
-  struct TrailEntry {
-    Change change;
-    EventId event;
-    std::uint32_t location;  // of what is woken: where it slept
-  };
+  void redo_between_items(const Rest& rest, EventId next) {
+    while (trail_.size() - rest.from.trail < rest.trail.size()) {
+      const TrailEntry& entry = rest.trail[trail_.size() - rest.from.trail];
+      if (entry.change != Change::decided || entry.event == next || event(entry.event).kind != EventKind::write) break;
+      mark_absent(entry.event);
+    }
+    while (locations_.size() - rest.from.locations < rest.locations.size()) {
+      const Location<W>& met = rest.locations[locations_.size() - rest.from.locations];
+      if (met.initial_index != matrix_.size()) break;
+      add_location(met.address, met.size, met.is_outside, met.place);
+    }
+  }
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
@@ -473,7 +537,24 @@ class Run {
         if (order_.in_order) break;
       }
     }
-    return enabled_.empty() ? no_event : enabled_[random_() % enabled_.size()];
+    return enabled_.empty() ? no_event : enabled_[chosen_by_seed() % enabled_.size()];
+  }
+
+  // What is picked must depend on what is committed, not on the order in which it was.
+  std::uint64_t chosen_by_seed() const {
+    std::uint64_t sum = 0;
+    for (const RunItem<W>& item : items_) {
+      const Key key = key_of(item.event);
+      sum += scrambled((static_cast<std::uint64_t>(key.thread) << 32) ^ static_cast<std::uint64_t>(key.index));
+    }
+    return scrambled(sum ^ order_.pick_seed);
+  }
+
+  static std::uint64_t scrambled(std::uint64_t bits) {
+    bits += 0x9E3779B97F4A7C15u;
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+    return bits ^ (bits >> 31);
   }
 
   bool is_hasty(EventId id) {
@@ -524,6 +605,7 @@ class Run {
   void enter_items(EventId id, ItemKind kind, const Bits& past) {
     if (items_.size() >= Bits::capacity) throw CapacityNeeded{};
     machine_.event(id).run_index = static_cast<std::uint32_t>(items_.size());
+    machine_.event(id).stamp = ++last_stamp_;
     items_.push_back({id, kind, past});
     ++n_commits_;
   }
@@ -659,9 +741,9 @@ class Run {
   std::vector<TrailEntry> trail_;
   std::vector<EventId> sleepers_;
   std::uint64_t n_failed_ = 0;
+  std::uint64_t last_stamp_ = 0;
   std::uint64_t n_commits_ = 0;
   std::uint64_t n_checks_ = 0;
-  std::mt19937_64 random_;
   std::vector<EventId> enabled_;
 };
 

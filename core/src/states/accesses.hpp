@@ -233,12 +233,12 @@ class Accesses {
     if (touched != nullptr) touched->push_back(touch_of(state, address, size, writes));
   }
 
-  // What the thread holds is never asked for again.
+  // What the thread holds is never asked for again. If it is blocked in a section, it stays there, and so does everybody.
   static void stop(ThreadState& thread, ThreadStatus status) {
     thread.status = status;
     std::ranges::fill(thread.registers, 0);
     thread.link_size = 0;
-    thread.in_section = false;
+    thread.in_section = thread.in_section && status == ThreadStatus::blocked;
   }
 
   bool has_room(const ThreadState& thread) const {

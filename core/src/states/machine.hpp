@@ -68,8 +68,8 @@ class Machine : public Accesses {
       case Operation::compare_exchange: return access_readiness(state, t, i);
       case Operation::fence: return flush_readiness(state, t, i.fence == FenceAction::flush);
       case Operation::spawn: return flush_readiness(state, t, true);
-      case Operation::atomic_begin:
-      case Operation::atomic_end: return Readiness::visible;
+      case Operation::atomic_begin: return Readiness::visible;
+      case Operation::atomic_end: return has_buffers() ? Readiness::visible : Readiness::local;
       case Operation::join: return join_readiness(state, thread, i);
       case Operation::release: return release_readiness(state, thread, i);
       case Operation::exit:
@@ -189,6 +189,7 @@ class Machine : public Accesses {
     if (i.operation == Operation::store_conditional)
       return thread.link_size == 0 ? Readiness::choice : Readiness::visible;
     if (i.operation == Operation::compare_exchange && i.is_weak) return Readiness::visible;
+    if (thread.in_section && !has_buffers()) return Readiness::local;  // nobody else takes a step
     const bool is_plain_store = i.operation == Operation::store;
     if (is_plain_store && has_buffers() && !place.is_private)
       return has_room(thread) ? Readiness::local : Readiness::visible;

@@ -25,7 +25,7 @@ class Steps {
     committed_ = nullptr;
     const auto finish = [&](State& next) {
       machine_.run(next, t);
-      emit(next);
+      if (!is_stuck(next.threads[at(t)])) emit(next);
     };
     switch (readiness) {
       case Readiness::nothing: return;
@@ -77,6 +77,11 @@ class Steps {
   }
 
  private:
+  // Blocked in a section: no thread ever takes a step again, and nothing that happened in the section can be noticed.
+  static bool is_stuck(const ThreadState& thread) {
+    return thread.in_section && thread.status == ThreadStatus::blocked;
+  }
+
   State& copy(const State& from) {
     machine_.contents().forget_drafts();
     if (machine_.log != nullptr) machine_.log->clear();

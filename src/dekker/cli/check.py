@@ -72,7 +72,7 @@ def command(
     witness_file: str | None,
     search: Search,
 ) -> int:
-    """Check a C or C++ program (or .ll, .litmus, .rsmc) under a memory model.
+    """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
 
     Assertions, memory accesses, data races (under rc11) and deadlocks are checked in every execution. Several files are
     linked into one program; what follows -- goes to the compiler (-D, -I, -std …). Nothing of the program is ever

@@ -55,7 +55,7 @@ def command(
     cc: str | None,
     json_file: str | None,
 ) -> int:
-    """Check a C or C++ program (or .ll, .litmus, .rsmc) under several memory models.
+    """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under several memory models.
 
     One line for each: verdict, complete executions, those that are blocked, time, and the first violation, which ends
     the search under that model unless --keep-going is given. A model that cannot handle the program leaves its line

@@ -14,6 +14,7 @@ import click
 
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.search import SELECT
 from dekker.cli.witness_files import WitnessWriter, terminal_width
 from dekker.errors import InputError
 from dekker.models import load_model
@@ -24,7 +25,7 @@ from dekker.report.json_lines import json_line
 from dekker.report.record import Record
 from dekker.run.batch import BatchOptions, find_tests, run_batch
 from dekker.run.engines import ENGINES
-from dekker.task import DEFAULT_UNROLL, Limits
+from dekker.task import DEFAULT_UNROLL, Limits, Search
 
 
 @click.command(name="litmus")
@@ -65,6 +66,7 @@ from dekker.task import DEFAULT_UNROLL, Limits
     is_flag=True,
     help="Show an execution that decides the condition; if there is none, which axioms forbid it.",
 )
+@SELECT
 @click.option("--quiet", "-q", is_flag=True, help="No text per test.")
 def command(
     paths: tuple[str, ...],
@@ -79,6 +81,7 @@ def command(
     json_file: str | None,
     witness_path: str | None,
     explain: bool,
+    select: str,
     quiet: bool,
 ) -> int:
     """Run litmus tests: files, folders (searched for *.litmus and *.rsmc), or @FILE with one path per line.
@@ -90,7 +93,8 @@ def command(
         load_model(model)
     tests = find_tests(paths)
     limits = Limits(unroll, timeout, memory, max_traces)
-    options = BatchOptions(model, engine, limits, witness_path is not None, explain, unroll_waits)
+    search = Search(select=select)
+    options = BatchOptions(model, engine, limits, witness_path is not None, explain, unroll_waits, search)
     writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
     tally: Counter[str] = Counter()
     started = time.monotonic()

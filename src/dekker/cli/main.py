@@ -23,8 +23,11 @@ Exit status:
 VERBS = {
     "check": "Check a C or C++ program under a memory model.",
     "compare": "Check a program under several memory models: one table.",
+    "fences": "Where fences are needed under a memory model, and which.",
+    "instrument": "Write a program as C in which the delays of a memory model are spelled out.",
     "generate": "Litmus tests from cycles of relaxations.",
     "litmus": "Run litmus tests under a memory model.",
+    "modular": "Check a program for any number of threads.",
     "models": "List the memory models that ship with Dekker.",
     "replay": "Check a witness from scratch, and show it.",
     "show": "Print a program as Dekker represents it.",

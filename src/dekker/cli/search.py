@@ -1,4 +1,4 @@
-"""The options of the states engine."""
+"""The options of the states engine, and of the one that transforms."""
 
 from __future__ import annotations
 
@@ -11,13 +11,24 @@ from dekker.task import Search
 
 ENTRIES = click.IntRange(min=0, max=4096)
 
+STRATEGIES = ("weighted", "all-pairs", "every-access", "one-per-cycle")
+SELECT = click.option(
+    "--select",
+    type=click.Choice(STRATEGIES),
+    default=STRATEGIES[0],
+    show_default=True,
+    help="transform: which accesses are delayed; all choices give the same answer.",
+)
+
 _OPTIONS = (
     click.option(
         "--buffer",
         type=ENTRIES,
         metavar="N",
-        help="states: entries of each store buffer, 0 without limit (default: 1, 2, 4 … 32, as far as it matters).",
+        help="states: entries of each store buffer, 0 without limit (default: 1, 2, 4 … 32, as far as it matters); "
+        "transform: accesses of each kind that a thread in a loop delays (default: 2).",
     ),
+    SELECT,
     click.option("--robust", is_flag=True, help="states: is there a state that the program does not have under sc?"),
     click.option("--depth-first", is_flag=True, help="states: counterexamples are then not the shortest."),
     click.option("--compact", is_flag=True, help="states: at the memory limit, go on with hashes of states."),
@@ -34,6 +45,7 @@ def search_options(command: Callable[..., int]) -> Callable[..., int]:
     def with_search(
         *,
         buffer: int | None,
+        select: str,
         robust: bool,
         depth_first: bool,
         compact: bool,
@@ -45,6 +57,7 @@ def search_options(command: Callable[..., int]) -> Callable[..., int]:
     ) -> int:
         search = Search(
             buffer=buffer,
+            select=select,
             robust=robust,
             depth_first=depth_first,
             compact=compact,

@@ -51,6 +51,7 @@ UNARY_CODES = {name: code for code, name in enumerate(ALL_UNARY_OPERATORS)}
 BINARY_CODES = {name: code for code, name in enumerate(ALL_BINARY_OPERATORS)}
 UPDATE_CODES = {name: code for code, name in enumerate(RMW_OPERATORS)}
 SIGNED, EXCLUSIVE, WEAK, PROGRAM = 1, 2, 4, 8
+QUIET = 1 << 16
 """Flags of instructions; an engine has others, from 16 on."""
 
 COMMON_FIELDS = (
@@ -168,7 +169,7 @@ def _store_conditional(coder: Coder, step: StoreConditional) -> Fields:
 
 
 def _update(coder: Coder, step: Rmw) -> Fields:
-    fields = {"value": coder.expression(step.operand), "update": UPDATE_CODES[step.op]}
+    fields = {"value": coder.expression(step.operand), "update": UPDATE_CODES[step.op], "flags": QUIET * step.quiet}
     return coder.access(step) | coder.destination(step.dst) | fields
 
 

@@ -25,7 +25,9 @@ def parse_files(
     if any(is_c(path) for path in paths):
         return _parse_c(paths, flags, compiler, nondet)
     if len(paths) != 1:
-        raise InputError("a litmus test or .rsmc program is read alone; only C and C++ files are linked together")
+        raise InputError(
+            "a litmus test, .rsmc or .lang program is read alone; only C and C++ files are linked together"
+        )
     if flags or compiler is not None:
         raise InputError(f"there is nothing to compile in '{paths[0]}', so no compiler and no flags for it are needed")
     return parse_program(Source(paths[0], read_text(paths[0])))
@@ -56,10 +58,10 @@ def read_text(path: str) -> str:
 
 def default_model(program: Program) -> str:
     """The model that a program is checked against if none is named."""
-    from dekker.frontends import litmus, rsmc  # noqa: PLC0415
+    from dekker.frontends import lang, litmus, rsmc  # noqa: PLC0415
 
-    is_rsmc = program.architecture == rsmc.ARCHITECTURE
-    return rsmc.DEFAULT_MODEL if is_rsmc else litmus.default_model(program.architecture)
+    own = {rsmc.ARCHITECTURE: rsmc.DEFAULT_MODEL, lang.ARCHITECTURE: lang.DEFAULT_MODEL}
+    return own.get(program.architecture) or litmus.default_model(program.architecture)
 
 
 def _parse_c(
@@ -87,7 +89,17 @@ def _parse_rsmc(source: Source) -> Program:
     return parse_rsmc(source)
 
 
-_PARSERS: dict[str, Callable[[Source], Program]] = {".litmus": _parse_litmus, ".rsmc": _parse_rsmc}
+def _parse_lang(source: Source) -> Program:
+    from dekker.frontends.lang import parse_lang  # noqa: PLC0415
 
-EXTENSIONS = tuple(_PARSERS)
+    return parse_lang(source)
+
+
+_PARSERS: dict[str, Callable[[Source], Program]] = {
+    ".litmus": _parse_litmus,
+    ".rsmc": _parse_rsmc,
+    ".lang": _parse_lang,
+}
+
+EXTENSIONS = (".litmus", ".rsmc")
 """Of texts that hold a question of their own, so that folders are searched for them."""

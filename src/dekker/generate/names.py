@@ -18,32 +18,8 @@ from dataclasses import replace
 from dekker.errors import InputError
 from dekker.generate.cycles import Cycle, rotations
 from dekker.generate.edges import COMMUNICATIONS, Edge, Kind, Vocabulary
+from dekker.ir.families import FAMILIES, REPEATED
 
-FAMILIES = {
-    "SB": "WR WR",
-    "MP": "WW RR",
-    "LB": "RW RW",
-    "S": "WW RW",
-    "R": "WW WR",
-    "2+2W": "WW WW",
-    "WRC": "W RW RR",
-    "WWC": "W RW RW",
-    "RWC": "W RR WR",
-    "WRR+2W": "W RR WW",
-    "WRW+2W": "W RW WW",
-    "WRW+WR": "W RW WR",
-    "ISA2": "WW RW RR",
-    "W+RWC": "WW RR WR",
-    "Z6.0": "WW RW WR",
-    "Z6.1": "WW WW RW",
-    "Z6.2": "WW RW RW",
-    "Z6.3": "WW WW RR",
-    "Z6.4": "WW WR WR",
-    "Z6.5": "WW WW WR",
-    "IRIW": "W RR W RR",
-    "IRWIW": "W RW W RW",
-    "IRRWIW": "W RR W RW",
-}
 ONE_LOCATION_FAMILIES = {
     "CoRR": "W RR",
     "CoRW2": "W RW",
@@ -52,7 +28,6 @@ ONE_LOCATION_FAMILIES = {
     "CoRW1": "RW",
     "CoWR0": "WR",
 }
-REPEATED = {"SB": "WR", "LB": "RW", "2W": "WW"}
 
 
 def name_and_rotation(cycle: Cycle, vocabulary: Vocabulary) -> tuple[str, Cycle]:

@@ -70,7 +70,8 @@ class StoreConditional:
 
 @dataclass(frozen=True, slots=True)
 class Rmw:
-    """Atomically reads the old value into `dst` (if any) and writes `op(old, operand)`."""
+    """Atomically reads the old value into `dst` (if any) and writes `op(old, operand)`. A `quiet` exchange only reads
+    if what it would write is there already."""
 
     dst: str | None
     op: str
@@ -78,6 +79,7 @@ class Rmw:
     operand: Expr
     size: int
     order: Order = Order.PLAIN
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +158,10 @@ class Assume:
 class Await:
     """Goes on if the condition is not 0. Otherwise the thread goes back to `target` and reads again, until it holds.
 
-    The code from `target` to here has no effect when the condition fails, and does then the same again if its reads
-    return the same. So engines follow one round only: a thread whose condition fails stops there, waiting, and its run
-    is blocked, not complete."""
+    Unless there is a write among them, the steps from `target` to here have no effect when the condition fails, and do
+    then the same again if their reads return the same. So engines follow such a round only once: a thread whose
+    condition fails stops there, waiting, and its run is blocked, not complete. After a round with a write it goes back
+    as by a jump."""
 
     condition: Expr
     target: str

@@ -250,6 +250,8 @@ def _store_conditional(i: StoreConditional, scope: _Scope) -> None:
 def _rmw(i: Rmw, scope: _Scope) -> None:
     _check_access(i.size, i.order, UPDATE_ORDERS, "a read-modify-write")
     _check_operator(i.op, 8 * i.size, RMW_OPERATORS)
+    if i.quiet and i.op != "xchg":
+        raise _Problem("only an exchange can be quiet")
     _check_expression(i.address, scope)
     _check_expression(i.operand, scope)
 

@@ -16,7 +16,7 @@ from dekker.source import Span
 FOLDER = Path(__file__).resolve().parent
 
 # Strongest first; models not listed follow in the order of their names.
-_ORDER = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11")
+_ORDER = ("sc", "ibm370", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11")
 
 
 @cache

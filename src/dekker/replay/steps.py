@@ -70,12 +70,29 @@ def _store_conditional(machine: Machine, instruction: StoreConditional) -> None:
 
 
 def _rmw(machine: Machine, instruction: Rmw) -> None:
-    tags = frozenset(("AMO", "RMW", "NORET") if instruction.dst is None else ("AMO", "RMW"))
     size, order = instruction.size, instruction.order
     address, operand = machine.value(instruction.address), machine.cut(instruction.operand, size)
+    if (
+        instruction.op == "xchg"
+        and not _succeeds(machine)
+        and (instruction.quiet or machine.taken + 1 >= len(machine.trace))
+    ):
+        _quiet_exchange(machine, instruction, address, operand)
+        return
+    tags = frozenset(("AMO", "RMW", "NORET") if instruction.dst is None else ("AMO", "RMW"))
     index, old = machine.read(address, size, order, tags)
     written = machine.write(address, size, _updated(instruction.op, 8 * size, old, operand), order, tags)
     machine.run.updates.append((index, written, "amo"))
+    machine.set(instruction.dst, old)
+
+
+def _quiet_exchange(machine: Machine, instruction: Rmw, address: Word, operand: Word) -> None:
+    """It found what it would write, and its thread waits."""
+    tags = frozenset(("AMO", "QUIET"))
+    _, old = machine.read(address, instruction.size, instruction.order, tags)
+    if old.value != operand.value:
+        found = f"it read {old.value} and writes {operand.value}"
+        raise Mismatch(f"{machine.name}: an exchange{machine.where()} only reads, but {found}")
     machine.set(instruction.dst, old)
 
 

@@ -21,9 +21,10 @@ from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
 from dekker.run.engines import run_engine
 from dekker.run.prepare import prepare
-from dekker.task import Limits, Task
+from dekker.task import Limits, Search, Task
 
 LARGEST_CHUNK = 16
+DEFAULT_SEARCH = Search()
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class BatchOptions:
     witness: bool = False
     explain: bool = False
     unroll_waits: bool = False
+    search: Search = DEFAULT_SEARCH
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def run_file(file: str, options: BatchOptions) -> Record:
         model_name = options.model or default_model(program)
         model = load_model(model_name)
         program = prepare(program, model, unroll_waits=options.unroll_waits)
-        task = Task(program, model, options.limits, examples=options.witness or options.explain)
+        task = Task(program, model, options.limits, examples=options.witness or options.explain, search=options.search)
         engine, result = run_engine(options.engine, task)
         record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)
         return _with_evidence(record, task, result, options) if task.examples else record

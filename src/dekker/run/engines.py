@@ -1,4 +1,7 @@
-"""The engines by name; `all`: every engine that applies, which must agree; `auto`: the one that fits the program."""
+"""The engines by name; `all`: every engine that applies, which must agree; `auto`: the one that fits the program.
+
+`transform` is no part of `all`: it searches with the states engine, and has models of its own.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,19 @@ AUTO_STATES, AUTO_SECONDS = 300_000, 5.0
 """What `auto` lets the states engine try."""
 MEMORY_VIOLATIONS = frozenset(("memory", "use after free", "double free", "release"))
 """After these, what a thread does is not the program's."""
+TRANSFORM = "transform"
 
 
 def run_oracle(task: Task) -> Result:
     from dekker.engines.axiomatic import engine  # noqa: PLC0415 — slow to load, and few tasks need it
 
     return engine.run(task)
+
+
+def run_transform(task: Task) -> Result:
+    from dekker.run import transform  # noqa: PLC0415 — slow to load, and few tasks need it
+
+    return transform.run(task)
 
 
 SINGLE_ENGINES: dict[str, Run] = {ORACLE: run_oracle, rsmc.NAME: rsmc.run, states.NAME: states.run}
@@ -160,7 +170,7 @@ def run_auto(task: Task) -> Result:
     return run_engine(AUTO, task)[1]
 
 
-ENGINES: dict[str, Run] = {**SINGLE_ENGINES, ALL: run_all, AUTO: run_auto}
+ENGINES: dict[str, Run] = {**SINGLE_ENGINES, TRANSFORM: run_transform, ALL: run_all, AUTO: run_auto}
 
 
 def run_engine(name: str | None, task: Task) -> tuple[str, Result]:

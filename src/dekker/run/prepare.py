@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from dekker.cat.forgetting import forgets_reads
 from dekker.cat.model import Model
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
+from dekker.ir.passes.waiting import wait_in_loops
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import is_built_in
@@ -13,19 +16,25 @@ from dekker.run.fit import require_fit
 
 PROCESSORS = {
     **{name: name for name in ("tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv")},
+    "ibm370": "tso",
     **{f"ghb-{name}": name for name in ("tso", "pso", "rmo", "power")},
 }
 """For which processor the atomics of C are compiled, by the name of the model. Under `sc` and `rc11` they stay; so they
 do under a user's own model, whatever its name, because nobody knows which processor it is about."""
 
+QUIET_EXCHANGES = frozenset(("sc", "tso", "pso", "rc11", "power", "aarch64", "riscv"))
+"""Models under which an exchange that changes nothing may be left out of a waiting loop: `ir.passes.waiting`."""
+
 
 def prepare(program: Program, model: Model, *, unroll_waits: bool = False) -> Program:
     """The program for an engine. `unroll_waits` leaves loops that only wait as they are."""
     waits = not unroll_waits and forgets_reads(model.program)
-    awaiting = apply_passes(program) if waits else program
+    quiet = is_built_in(model) and model.name in QUIET_EXCHANGES
+    passes = (partial(wait_in_loops, quiet_exchanges=quiet),)
+    awaiting = apply_passes(program, passes) if waits else program
     compiled = compile_for(awaiting, model)
     require_fit(compiled, model)
-    return apply_passes(compiled) if waits and compiled is not awaiting else compiled
+    return apply_passes(compiled, passes) if waits and compiled is not awaiting else compiled
 
 
 def compile_for(program: Program, model: Model) -> Program:

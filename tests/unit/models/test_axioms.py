@@ -45,6 +45,7 @@ COHERENCE = {
 }
 COHERENCE_CHECKS = {
     "sc": "sc",
+    "ibm370": "sc-per-location",
     "tso": "sc-per-location",
     "pso": "sc-per-location",
     "rmo": "sc-per-location",

@@ -13,7 +13,7 @@ from dekker.execution import Execution, base_value
 from dekker.ir.fences import FENCES
 from dekker.models import FOLDER, describe, load_model, model_names
 
-BUILT_IN = ["sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11"]
+BUILT_IN = ["sc", "ibm370", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11"]
 SYNTHETIC = ["ghb-power", "ghb-pso", "ghb-rmo", "ghb-tso"]
 
 
@@ -106,7 +106,7 @@ def test_a_users_file_can_build_on_ours(tmp_path: Path) -> None:
 def test_unknown_models_list_the_known_ones(name: str) -> None:
     with pytest.raises(ModelError) as caught:
         load_model(name)
-    assert "sc, tso, pso" in (caught.value.diagnostic.hint or "")
+    assert "sc, ibm370, tso, pso" in (caught.value.diagnostic.hint or "")
 
 
 def test_a_folder_is_no_model(tmp_path: Path) -> None:
@@ -137,6 +137,8 @@ def test_compiled_models_mean_what_their_files_say(name: str, execution: Executi
     ("stronger", "weaker"),
     [
         ("sc", "tso"),
+        ("sc", "ibm370"),
+        ("ibm370", "tso"),
         ("tso", "pso"),
         ("pso", "rmo"),
         ("sc", "power"),

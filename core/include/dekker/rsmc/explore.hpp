@@ -40,6 +40,8 @@ struct CommitOrder {
   bool status_is_dependency = false;
   // Not 0: what to commit next is drawn at random, which must make no difference to what is found.
   std::uint64_t pick_seed = 0;
+  // Items of continuations that may wait to be explored.
+  std::uint64_t most_waiting = 100'000;
 };
 
 struct Limits {

@@ -20,9 +20,10 @@ from dekker.engines.axiomatic.evaluator import (
     raised_flags,
     run_plan,
 )
-from dekker.engines.axiomatic.growth import Fields, Growth, NewFields, is_dynamic
+from dekker.engines.axiomatic.growth import Growth, NewFields, is_dynamic
 from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
-from dekker.engines.axiomatic.path import Path
+from dekker.engines.axiomatic.own_values import breaks_trust
+from dekker.engines.axiomatic.path import Discovered, Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
 from dekker.engines.axiomatic.states import final_state
@@ -111,7 +112,7 @@ class _Oracle:
         self.property = task.program.property
         self.layout = layout(task.program)
         self.model = StagedModel(task.model.program)
-        self.fields: Fields = {}
+        self.discovered = Discovered()
         watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
         self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
         self.n_checks = 0
@@ -119,11 +120,13 @@ class _Oracle:
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
 
     def explore(self) -> None:
-        """Starts again whenever a part of an allocated object turns out to be accessed."""
+        """Starts again whenever something turns out otherwise than assumed."""
         while True:
             self.result = Result()
+            self.discovered.trusted.clear()
             try:
                 for accepted in self.accepted():
+                    self._note_writers(accepted.structure)
                     self._record(accepted)
                     self._stop_at_violation()
             except NewFields:
@@ -156,7 +159,13 @@ class _Oracle:
         limits, model = self.task.limits, self.task.model
         coherent = is_built_in(model)
         growth = Growth(
-            self.program, self.layout, limits, self.fields, coherent, self._may_be_accepted, self._check_limits
+            self.program,
+            self.layout,
+            limits,
+            self.discovered,
+            coherent,
+            self._may_be_accepted,
+            self._check_limits,
         )
         yield from growth.structures()
         self.result.self_justifying += growth.unresolved
@@ -237,6 +246,12 @@ class _Oracle:
         }
         fill_inputs(self.model.program, slots, values)
         return run_plan(self.model.program, plan, len(structure.events), slots)
+
+    def _note_writers(self, structure: Structure) -> None:
+        for event in structure.events:
+            is_store = event.kind == "W" and not event.initial and not structure.path_event(event).release
+            if is_store and breaks_trust(self.discovered, event.address, event.thread):
+                raise NewFields
 
     def _refuse_racing_pieces(self, accepted: Accepted) -> None:
         structure, relations = accepted.structure, accepted.execution().relations

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from dekker.engines.axiomatic.alone import run_alone
 from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_settled
 from dekker.engines.axiomatic.overlaps import Place
-from dekker.engines.axiomatic.path import UNBORN, Context, Path, PathEvent, World, await_targets
+from dekker.engines.axiomatic.path import UNBORN, Context, Discovered, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
+from dekker.engines.axiomatic.rounds import loop_exits
 from dekker.engines.axiomatic.steps import advance
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
 from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
@@ -28,11 +29,10 @@ from dekker.task import Limits
 
 DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Call)
 
-Fields = dict[int, frozenset[tuple[int, int]]]
-
 
 class NewFields(Exception):
-    """A part of an allocated object was accessed that freeing it did not write to: start again."""
+    """A part of an allocated object was accessed that freeing it did not write to, or a thread writes where another
+    relied on nobody else writing: start again."""
 
 
 def is_dynamic(program: Program) -> bool:
@@ -59,7 +59,7 @@ class Growth:
         program: Program,
         layout: Layout,
         limits: Limits,
-        fields: Fields,
+        discovered: Discovered,
         coherent: bool,
         is_possible: Callable[[Structure], bool],
         check_limits: Callable[[], None],
@@ -68,12 +68,13 @@ class Growth:
         self.limits = limits
         self.layout = layout
         self.memory = InitialMemory(program, layout)
-        self.fields = fields
+        self.discovered = discovered
         self.coherent = coherent
         self.is_possible = is_possible
         self.check_limits = check_limits
         self.numbers: dict[tuple[int, int], int] = {}
         self.await_targets = await_targets(program)
+        self.exits = loop_exits(program)
         self.frees = any(isinstance(item, Free) for function in program.functions for item in function.body)
         self.unresolved = 0
 
@@ -85,8 +86,8 @@ class Growth:
         yield from self._grow(_State(tuple(paths)))
 
     def _context(self, state: _State, thread: int) -> Context:
-        world = World(state.paths, state.known, self.fields, self.numbers)
-        return Context(self.program, self.layout, thread, self.limits, self.await_targets, world)
+        world = World(state.paths, state.known, state.sources, self.discovered, self.numbers)
+        return Context(self.program, self.layout, thread, self.limits, self.await_targets, self.exits, world)
 
     # --- threads
 
@@ -262,8 +263,9 @@ class Growth:
                 found = {
                     (address - start, length) for address, length in structure.writes if start <= address < start + size
                 }
-                if not found <= self.fields.get(start, frozenset()):
-                    self.fields[start] = self.fields.get(start, frozenset()) | found
+                known = self.discovered.fields.get(start, frozenset())
+                if not found <= known:
+                    self.discovered.fields[start] = known | found
                     raise NewFields
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from dekker.engines.axiomatic.rounds import LoopHistory, next_open_round, next_round
 from dekker.engines.axiomatic.terms import Symbol, Term, apply, resolve
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
@@ -20,6 +21,7 @@ CHOICE = -1
 """Stands among the reads of a value that a `choose` had a part in. It is no dependency."""
 
 MOST_KNOWN_ROUNDS = 5000
+MOST_READING_ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +86,6 @@ class Spawned:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds:
-    """How often a backward jump was followed: `counted` rounds, and since then `known` ones that nothing read decided;
-    `open_branches` is how many branches had depended on what was read by then."""
-
-    counted: int
-    known: int
-    open_branches: int
-
-
-@dataclass(frozen=True, slots=True)
 class Path:
     """`status` is `running` while the path is followed, then `complete`, `blocked` (a failed assumption), `waiting` (a
     failed await), `joining` (waits for a thread that does not end), `cut` (a loop went on beyond the bound) or `failed`
@@ -114,8 +106,7 @@ class Path:
     control: frozenset[int] = NOTHING
     picked_control: frozenset[int] = NOTHING
     linked: int | None = None
-    loops: Mapping[tuple[int, int], Rounds] = field(default_factory=dict)
-    open_branches: int = 0
+    loops: LoopHistory = field(default_factory=LoopHistory)
     rounds: Mapping[tuple[int, int], int] = field(default_factory=dict)
     last_round: int = 0
     status: str = "running"
@@ -137,14 +128,25 @@ class Path:
 UNBORN = Path((), status="unborn")
 
 
+@dataclass
+class Discovered:
+    """What is found out by exploring: which parts of allocated objects are accessed, by start; which thread writes to
+    an address, None if several do; and which thread has relied on being the only one to write there."""
+
+    fields: dict[int, frozenset[tuple[int, int]]] = field(default_factory=dict)
+    writers: dict[int, int | None] = field(default_factory=dict)
+    trusted: dict[int, int | None] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class World:
     """What a thread that runs among others can meet: the paths of all threads so far, what each read returned as far as
-    that is known, which parts of allocated objects are accessed, and the numbers of threads by who started them."""
+    that is known and where it came from, what was discovered, and the numbers of threads by who started them."""
 
     paths: tuple[Path, ...]
     known: Mapping[Symbol, Term]
-    fields: Mapping[int, frozenset[tuple[int, int]]]
+    sources: Mapping[tuple[int, int], tuple[int, int]]
+    discovered: Discovered
     numbers: dict[tuple[int, int], int]
 
     def path(self, thread: int) -> Path:
@@ -168,6 +170,8 @@ class Context:
     limits: Limits
     await_targets: Mapping[str, frozenset[int]]
     """By function, the positions where rounds of awaits begin."""
+    exits: Mapping[str, Mapping[int, frozenset[int]]]
+    """By function and head of a loop, the branches that may leave it."""
     world: World | None = None
 
 
@@ -188,27 +192,17 @@ def jump(context: Context, path: Path, label: str) -> Path:
     target, pc, depth = frame.function.labels[label], frame.pc - 1, len(path.frames)
     if target > pc:
         return goto(path, target)
-    loops = dict(path.loops)
-    if not context.limits.counts_known_rounds:
-        inner = [key for key in loops if key[0] == depth and target <= key[1] < pc]
-        for key in inner:
-            del loops[key]
-    loops[depth, pc] = rounds = _next_round(context, path, loops.get((depth, pc)))
-    if rounds.known > MOST_KNOWN_ROUNDS:
-        raise UnsupportedError(
-            f"the axiomatic engine follows a loop {MOST_KNOWN_ROUNDS} times at most", frame.function.span(pc)
-        )
+    if context.limits.counts_known_rounds:
+        history, rounds = next_round(path.loops, (depth, pc))
+    else:
+        exits = context.exits[frame.function.name][target]
+        history, rounds = next_open_round(path.loops, (depth, pc), target, exits)
+    if rounds.known > MOST_KNOWN_ROUNDS or rounds.reading > MOST_READING_ROUNDS:
+        most = MOST_KNOWN_ROUNDS if rounds.known > MOST_KNOWN_ROUNDS else MOST_READING_ROUNDS
+        raise UnsupportedError(f"the axiomatic engine follows a loop {most} times at most", frame.function.span(pc))
     if rounds.counted > context.limits.unroll:
         return replace(path, status="cut")
-    return goto(replace(path, loops=loops), target)
-
-
-def _next_round(context: Context, path: Path, last: Rounds | None) -> Rounds:
-    if last is None:
-        return Rounds(1, 0, path.open_branches)
-    if not context.limits.counts_known_rounds and last.open_branches == path.open_branches:
-        return replace(last, known=last.known + 1)
-    return Rounds(last.counted + 1, last.known, path.open_branches)
+    return goto(replace(path, loops=history), target)
 
 
 def set_register(path: Path, register: str, value: Value) -> Path:

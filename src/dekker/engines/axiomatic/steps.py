@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import lru_cache, singledispatch
 
+from dekker.engines.axiomatic.own_values import own_places
 from dekker.engines.axiomatic.path import (
     CHOICE,
     UNSET,
@@ -25,10 +26,11 @@ from dekker.engines.axiomatic.path import (
     jump,
     set_register,
 )
+from dekker.engines.axiomatic.rounds import passed_branch, passed_exit, without_call
 from dekker.engines.axiomatic.terms import Symbol, Term, apply, either
 from dekker.errors import UnsupportedError
 from dekker.ir.arithmetic import BINARY_OPERATORS, mask
-from dekker.ir.expressions import Binary, Select, Unary
+from dekker.ir.expressions import Binary, Reg, Select, Unary, registers
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
     Assert,
@@ -181,6 +183,16 @@ def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iter
     address = evaluate(instruction.address, path, context)
     operand = _truncate(evaluate(instruction.operand, path, context), instruction.size)
     old = _read_value(context, index)
+    if instruction.quiet:
+        is_there = apply("eq", 8 * instruction.size, old.term, operand.term)
+        for quiet in assume(path, is_there, True):
+            tags = frozenset(("AMO", "QUIET"))
+            after = emit(quiet, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
+            yield after if instruction.dst is None else set_register(after, instruction.dst, old)
+        changing = next(assume(path, is_there, False), None)
+        if changing is None:
+            return
+        path = changing
     tags = frozenset(("AMO", "RMW")) | (frozenset(("NORET",)) if instruction.dst is None else frozenset())
     path = emit(path, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
     new = _combine(instruction.op, 8 * instruction.size, old, operand)
@@ -231,11 +243,25 @@ def _(instruction: Jump, context: Context, path: Path, span: Span | None) -> Ite
 @step.register
 def _(instruction: Branch, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     condition = evaluate(instruction.condition, path, context)
-    if condition.reads or condition.picked:
-        path = replace(depend(path, condition), open_branches=path.open_branches + 1)
+    if not context.limits.counts_known_rounds:
+        path = _passed(instruction, condition, context, path)
+    path = depend(path, condition)
     yield from assume(path, condition.term, False)
     for taken in assume(path, condition.term, True):
         yield jump(context, taken, instruction.target)
+
+
+def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> Path:
+    """Remembers what the branch means for the loops that it is in."""
+    frame = path.frames[-1]
+    pc = frame.pc - 1
+    reads = condition.reads | condition.picked
+    loops = passed_branch(path.loops, bool(reads))
+    if any(pc in exits for exits in context.exits[frame.function.name].values()):
+        values = tuple(evaluate(Reg(name), path, context).term for name in sorted(registers(branch.condition)))
+        places = own_places(context, path, reads)
+        loops = passed_exit(loops, (len(path.frames), pc), places is None, (*values, *(places or ())))
+    return replace(path, loops=loops)
 
 
 @step.register
@@ -254,7 +280,11 @@ def _(instruction: Await, context: Context, path: Path, span: Span | None) -> It
     yield from assume(path, condition.term, True)
     target = path.frames[-1].function.labels[instruction.target]
     for failed in assume(path, condition.term, False):
-        yield replace(failed, status="waiting", last_round=failed.rounds.get((len(failed.frames), target), 0))
+        start = failed.rounds.get((len(failed.frames), target), 0)
+        if any(event.kind == "W" for event in failed.events[start:]):
+            yield jump(context, failed, instruction.target)
+        else:
+            yield replace(failed, status="waiting", last_round=start)
 
 
 @step.register
@@ -327,8 +357,7 @@ def _return(context: Context, path: Path, value: Value) -> Path:
     if depth == 1:
         return end_thread(context, path, value)
     result = path.frames[-1].result
-    loops = {key: rounds for key, rounds in path.loops.items() if key[0] != depth}
-    path = replace(path, frames=path.frames[:-1], loops=loops)
+    path = replace(path, frames=path.frames[:-1], loops=without_call(path.loops, depth))
     return path if result is None else set_register(path, result, value)
 
 

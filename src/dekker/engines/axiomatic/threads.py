@@ -205,7 +205,7 @@ def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Ite
         yield refused
         return
     places = [(header_of(start), HEADER_SIZE)]
-    places += [(start + offset, size) for offset, size in sorted(world.fields.get(start, frozenset()))]
+    places += [(start + offset, size) for offset, size in sorted(world.discovered.fields.get(start, frozenset()))]
     for address, size in places:
         path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
     yield path

@@ -47,6 +47,7 @@ def run(task: Task) -> Result:
         order.forwarding,
         bool(task.model.uses & STATUS_DEPENDENCIES),
         order.pick_seed,
+        order.most_waiting,
     )
     explored = _explored_program(task.model.program, order)
     try:

@@ -26,6 +26,12 @@ def instruction_events(instruction: Instruction) -> dict[str, Event]:
             return {"write_class": _access("W", order)}
         case StoreConditional(order=order):
             return {"write_class": _access("W", order, "X", "RMW", MAY_FAIL)}
+        case Rmw(order=order, quiet=True):
+            return {
+                "read_class": _access("R", order, "AMO", "RMW", MAY_FAIL, FAILS_ALIKE),
+                "write_class": _access("W", order, "AMO", "RMW", MAY_FAIL),
+                "failed_class": _access("R", order, "AMO", "QUIET"),
+            }
         case Rmw(dst=dst, order=order):
             tags = ("AMO", "RMW") if dst is not None else ("AMO", "RMW", "NORET")
             read = _access("R", order, *tags)

@@ -36,13 +36,15 @@ class CommitOrder:
     """`same_location_reads`, `same_location_writes`: reads of one location stay in order; a write waits for all earlier
     accesses of its location. `forwarding`: a load may take the value of an own store before that store is committed,
     because the model orders neither the store's earlier accesses of the location before such a load, nor the store
-    itself. `pick_seed`, unless 0, makes the explorer draw what to commit next, which must not change what it finds."""
+    itself. `pick_seed`, unless 0, makes the explorer draw what to commit next; `most_waiting`
+    bounds what it puts off, in events. Neither changes what it finds."""
 
     in_order: bool
     same_location_reads: bool = True
     same_location_writes: bool = True
     forwarding: bool = False
     pick_seed: int = 0
+    most_waiting: int = 100_000
     local: Callable[[Event], LocalOrder] = lambda event: UNORDERED
     fence_pairs: Callable[[Event], Iterable[str]] = lambda fence: FENCES[fence.fence].orders
 
@@ -80,6 +82,7 @@ IN_ORDER = CommitOrder(in_order=True)
 
 COMMIT_ORDERS: dict[str, CommitOrder] = {
     "sc": IN_ORDER,
+    "ibm370": IN_ORDER,
     "tso": IN_ORDER,
     "pso": IN_ORDER,
     "rc11": IN_ORDER,

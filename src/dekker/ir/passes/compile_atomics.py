@@ -152,13 +152,20 @@ def _rmw(update: Rmw, output: _Output) -> None:
     again, old, status = output.fresh("again"), output.fresh("linked"), output.fresh("status")
     output.emit(*map(Fence, row.before))
     output.place(again)
+    output.emit(Load(old, update.address, update.size, row.order, exclusive=True))
+    done = output.fresh("done") if update.quiet else ""
+    if update.op == "xchg":
+        # A quiet one needs a branch; positions are the same with and without it.
+        is_there = Binary("eq", 8 * update.size, Reg(old), update.operand)
+        output.emit(Branch(is_there, done) if update.quiet else Assign(status, ZERO))
     output.emit(
-        Load(old, update.address, update.size, row.order, exclusive=True),
         StoreConditional(status, update.address, _new_value(update, Reg(old)), update.size, row.store_order),
         Branch(_differs(64, Reg(status), ZERO), again),
         *map(Fence, row.after),
-        Assign(result, Reg(old)),
     )
+    if update.quiet:
+        output.place(done)
+    output.emit(Assign(result, Reg(old)))
 
 
 def _new_value(update: Rmw, old: Expr) -> Expr:

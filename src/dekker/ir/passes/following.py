@@ -14,6 +14,7 @@ from dekker.ir.instructions import (
     Branch,
     CompareExchange,
     Instruction,
+    Rmw,
     StoreConditional,
 )
 from dekker.ir.passes.symbolic import Copy, Known, evaluate, truncated
@@ -33,10 +34,17 @@ class Step(NamedTuple):
 
 
 def follow(
-    function: Function, start: int, known: Knowledge, inside: Callable[[int], bool], *, nothing_succeeds: bool = False
+    function: Function,
+    start: int,
+    known: Knowledge,
+    inside: Callable[[int], bool],
+    *,
+    nothing_succeeds: bool = False,
+    once: bool = False,
 ) -> list[Step] | None:
     """All steps that control may take from `start` on while it is `inside`; None if they are too many. With
-    `nothing_succeeds`, those that it may take as long as no conditional write on the way succeeds."""
+    `nothing_succeeds`, those that it may take as long as no conditional write on the way succeeds; with `once`, those
+    until it comes to `start` again."""
     pending = [(start, known)] if inside(start) else []
     steps: list[Step] = []
     seen: set[tuple[int, frozenset[tuple[str, Known]]]] = set()
@@ -50,7 +58,8 @@ def follow(
             return None
         steps += [Step(index, known, following) for following in _following(function, index, known)]
         after = _after(function.body[index], known, nothing_succeeds)
-        pending += [(step, after) for step in _following(function, index, known) if step is not None and inside(step)]
+        further = (step for step in _following(function, index, known) if step is not None and inside(step))
+        pending += [(step, after) for step in further if not (once and step == start)]
     return steps
 
 
@@ -60,10 +69,14 @@ def value(expression: Expr, known: Knowledge) -> Known:
 
 
 def after_conditional_write(instruction: Instruction, known: Knowledge, succeeded: bool) -> Knowledge:
-    """What is known behind a compare-exchange or store-conditional, if it is known how it went."""
+    """What is known behind a conditional write, if it is known how it went: a compare-exchange, a store-conditional, or
+    an exchange, which fails if it finds what it writes."""
     results: Knowledge = {}
     if isinstance(instruction, StoreConditional):
         results[instruction.status] = 0 if succeeded else 1
+    elif isinstance(instruction, Rmw) and instruction.dst is not None:
+        found = truncated(value(instruction.operand, known), 8 * instruction.size)
+        results[instruction.dst] = None if succeeded else found
     elif isinstance(instruction, CompareExchange):
         expected = truncated(value(instruction.expected, known), 8 * instruction.size)
         results[instruction.dst] = expected if succeeded else None
@@ -79,7 +92,10 @@ def _register(known: Knowledge, name: str) -> Known:
 def _after(instruction: Instruction, known: Knowledge, nothing_succeeds: bool) -> Knowledge:
     if isinstance(instruction, Assign):
         return {**known, instruction.dst: value(instruction.value, known)}
-    if nothing_succeeds and isinstance(instruction, CompareExchange | StoreConditional):
+    conditional = isinstance(instruction, CompareExchange | StoreConditional) or (
+        isinstance(instruction, Rmw) and instruction.op == "xchg"
+    )
+    if nothing_succeeds and conditional:
         return after_conditional_write(instruction, known, succeeded=False)
     return {**known, **dict.fromkeys(item for item in defined(instruction) if isinstance(item, str))}
 

@@ -40,7 +40,24 @@ What else changes
   back edge is left alone. For the same reason a weak compare-exchange in the body of an await becomes a strong one
   if its failure always ends in the back edge, and prevents the conversion if not.
 
-Exchanges and other read-modify-writes write in every round, so `while (exchange(&x, 1));` stays a loop.
+Exchanges
+- An exchange that finds what it writes changes nothing. With `quiet_exchanges` rounds may contain such ones, of numbers
+  that are known, if each of them then always leads to the back edge. They become quiet: they write only if they change
+  something. If one does and control still takes the back edge (`while (exchange(&x, 1) != 0);` finds 2), the
+  await sees that the round has written, and goes back as the loop did.
+- No other value that such a round reads may be used behind the loop: see below.
+- Why that is exact, under the models of `run.prepare`: take a round out whose exchange U = (Ur, Uw) read what it wrote
+  from a write w. Nothing lies between w and Uw in coherence. Those that read from Uw read the same from w now, and
+  the writes that come after what they read are the same. All other relations only lose events. What is new are pairs
+  of reads-from (w, r). What they add to the model's orders was there before:
+  - sc, tso, pso, riscv: co from w to Uw and rf from Uw to r are both in the global order.
+  - rc11: r synchronises with what w belongs to, because release sequences go on through updates; eco has co; rf.
+  - aarch64: if w is of another thread, rfe, rmw and rfe are; if not, lws from w to Uw and rfe. In a chain of rounds,
+    lws leads from the first read to the last write.
+  - power: ppo holds po-loc from reads to writes, so w, Ur, Uw and r are in happens-before. If w is of the same thread,
+    what comes before w by ppo or a fence comes before Uw so, too. A cumulative fence behind r begins at Uw, which is
+    behind w in coherence. Pairs of reads between which a write comes (rdw) are new only if r is in the loop, in the
+    last round; then no order from it matters, because its value is not used.
 """
 
 from __future__ import annotations
@@ -62,10 +79,12 @@ from dekker.ir.instructions import (
     Instruction,
     Jump,
     Load,
+    Rmw,
     StoreConditional,
 )
 from dekker.ir.passes.callees import Callees
 from dekker.ir.passes.following import Knowledge, after_conditional_write, follow
+from dekker.ir.passes.retrying import Retry, expects_what_was_read
 from dekker.ir.passes.symbolic import evaluate
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
@@ -79,12 +98,14 @@ _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
 Numbers = dict[str, int]
 
 
-def wait_in_loops(program: Program) -> Program:
+def wait_in_loops(program: Program, *, quiet_exchanges: bool = False) -> Program:
     """The program with awaits for all back edges that fulfil the conditions."""
     if all(next(_back_edges(function), None) is None for function in program.functions):
         return program
     callees = Callees(program)
-    functions = tuple(_convert(function, _observed(program, function), callees) for function in program.functions)
+    functions = tuple(
+        _convert(function, _observed(program, function), callees, quiet_exchanges) for function in program.functions
+    )
     return program if functions == program.functions else replace(program, functions=functions)
 
 
@@ -101,12 +122,12 @@ def _observed(program: Program, function: Function) -> frozenset[str]:
     )
 
 
-def _convert(function: Function, observed: frozenset[str], callees: Callees) -> Function:
+def _convert(function: Function, observed: frozenset[str], callees: Callees, quiet_exchanges: bool) -> Function:
     edges = list(_back_edges(function))
     if not edges:
         return function
     live = live_at_starts(function, observed)
-    facts = _Facts(function, callees, predecessors(function), live, _constants(function))
+    facts = _Facts(function, callees, predecessors(function), live, _constants(function), quiet_exchanges)
     body = list(function.body)
     for index in edges:
         for position, instruction in _replacements(facts, index):
@@ -129,6 +150,7 @@ class _Facts:
     predecessors: list[list[int]]
     live: list[frozenset[Resource]]
     constants: list[Numbers]
+    quiet_exchanges: bool
 
 
 @dataclass(frozen=True)
@@ -145,17 +167,60 @@ class _Loop:
 def _replacements(facts: _Facts, edge: int) -> list[tuple[int, Instruction]]:
     """What to put in the place of a back edge, and of weak compare-exchanges in its body; nothing if it must stay."""
     loop = _loop(facts, edge)
-    if loop is None or not _only_reads(loop) or _carried(loop):
+    if loop is None or not _only_reads(loop):
         return []
     jump = facts.function.body[edge]
     assert isinstance(jump, Jump | Branch)
     holds = _negation(jump.condition) if isinstance(jump, Branch) else ZERO
+    if _carried(loop):
+        weak = list(_weak_exchanges(loop))
+        if not _retries(loop) or not all(_ends_of_failure(loop, index) == {AGAIN} for index, _ in weak):
+            return []
+        return [*((index, replace(exchange, weak=False)) for index, exchange in weak), (edge, Assume(holds))]
+    quiet = _exchanges(loop)
+    if quiet and (loop.members(StoreConditional) or _uses_what_was_read(loop)):
+        return []
     if loop.members(StoreConditional):
         return [] if _reachable_without_conditional(loop) else [(edge, Assume(holds))]
     weak = list(_weak_exchanges(loop))
-    if not all(_ends_of_failure(loop, index) == {AGAIN} for index, _ in weak):
+    if not all(_ends_of_failure(loop, index) == {AGAIN} for index, _ in [*weak, *quiet]):
         return []
-    return [*((index, replace(exchange, weak=False)) for index, exchange in weak), (edge, Await(holds, jump.target))]
+    return [
+        *((index, replace(exchange, weak=False)) for index, exchange in weak),
+        *((index, replace(exchange, quiet=True)) for index, exchange in quiet),
+        (edge, Await(holds, jump.target)),
+    ]
+
+
+def _retries(loop: _Loop) -> bool:
+    facts = loop.facts
+    if not facts.quiet_exchanges or loop.members(StoreConditional, Rmw, Call):
+        return False
+    known: Knowledge = dict(facts.constants[loop.head])
+    steps = follow(facts.function, loop.head, known, loop.body.__contains__, nothing_succeeds=True, once=True)
+    return steps is not None and expects_what_was_read(
+        Retry(facts.function, loop.head, loop.edge, loop.body, facts.predecessors, _carried(loop), steps, known)
+    )
+
+
+def _exchanges(loop: _Loop) -> list[tuple[int, Rmw]]:
+    body = loop.facts.function.body
+    found = ((index, body[index]) for index in sorted(_in_rounds(loop)))
+    return [(index, step) for index, step in found if isinstance(step, Rmw)]
+
+
+def _uses_what_was_read(loop: _Loop) -> bool:
+    """Whether something behind the loop reads a register that was loaded in a round, other than by an exchange."""
+    function, live = loop.facts.function, loop.facts.live
+    loaded = frozenset[Resource]().union(
+        *(
+            defined(function.body[index])
+            for index in _in_rounds(loop)
+            if isinstance(function.body[index], Load | CompareExchange | Call)
+        )
+    )
+    leaving = (step for index in loop.body for step in successors(function, index) if step not in loop.body)
+    return any(not loaded.isdisjoint(live[step]) for step in leaving)
 
 
 def _weak_exchanges(loop: _Loop) -> Iterator[tuple[int, CompareExchange]]:
@@ -207,6 +272,10 @@ def _is_harmless(loop: _Loop, index: int) -> bool:
     instruction = loop.facts.function.body[index]
     if isinstance(instruction, Call):
         return loop.facts.callees.of(instruction).only_reads
+    if isinstance(instruction, Rmw):
+        known = evaluate(instruction.operand, loop.facts.constants[index].get)
+        is_exchange = instruction.op == "xchg" and instruction.dst is not None and isinstance(known, int)
+        return loop.facts.quiet_exchanges and is_exchange
     return isinstance(instruction, HARMLESS)
 
 

@@ -24,7 +24,7 @@ _KEYWORDS = frozenset(
         *("fence", "jump", "branch", "call", "return", "spawn", "join", "assume", "await", "assert", "print"),
         *("choose", "refuse"),
         *("allocate", "free", "measure", "atomic-begin", "atomic-end", "exit"),
-        *("signed", "exclusive", "weak", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
+        *("signed", "exclusive", "weak", "quiet", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
         *(order.value for order in Order),
         *_SIZED,
         *ALL_BINARY_OPERATORS,

@@ -285,9 +285,10 @@ def _rmw(c: _Cursor, dst: str | None) -> Instruction:
         message = f"expected `rmw`, an operator and a size, but found {show_text(text)}"
         raise c.error(message, f"for instance `rmw.add.4`; operators: {', '.join(RMW_OPERATORS)}", back=1)
     size = c.suffix()
+    quiet = c.accept("quiet")
     address = _place(c)
     c.expect(",")
-    return Rmw(dst, op, address, _expression(c), size, _order(c))
+    return Rmw(dst, op, address, _expression(c), size, _order(c), quiet)
 
 
 def _compare_exchange(c: _Cursor, dst: str, success: str | None) -> Instruction:

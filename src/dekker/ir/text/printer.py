@@ -145,7 +145,7 @@ def _store_conditional(i: StoreConditional) -> str:
 
 
 def _rmw(i: Rmw) -> str:
-    operation = f"{_target(i.dst)}rmw.{i.op}.{i.size}"
+    operation = f"{_target(i.dst)}rmw.{i.op}.{i.size}{_flags(quiet=i.quiet)}"
     return f"{operation} {_place(i.address)}, {print_expression(i.operand)}{_order(i.order)}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c.linking import Linkage, Linked
@@ -31,6 +32,7 @@ from dekker.frontends.c.lowering.control import (
 from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import offset
 from dekker.frontends.c.lowering.function import SELF, FunctionLowering, Handler
+from dekker.frontends.c.lowering.inlining import inline_atomics
 from dekker.frontends.c.lowering.memory import (
     lower_alloca,
     lower_atomic_update,
@@ -312,10 +314,19 @@ class Unit:
             return
         replaced = external is not None and (external.overrides or not linked.defined)
         blocks = _forwarder(header) if replaced else linked.module.blocks(header.name)
+        if linked.compiled and not replaced:
+            blocks = inline_atomics(blocks, partial(self._atomic_operation, linked))
         lowering = FunctionLowering(self, linked, header, blocks, HANDLERS)
         lowering.atomic = header.name.startswith(ATOMIC_PREFIX) and not replaced
         self.functions[linked.name] = function = lowering.run()
         self.request_all(function)
+
+    def _atomic_operation(self, caller: Linked, name: str) -> tuple[Header, list[Block]] | None:
+        found = self.resolve(caller, name)
+        if found is None or not found.defined or found.unit is not caller.unit or self.runtime.find(name) is not None:
+            return None
+        header = found.entity
+        return (header, found.module.blocks(header.name)) if isinstance(header, Header) else None
 
     def request_all(self, function: Function) -> None:
         for step in function.body:

@@ -1,0 +1,189 @@
+// Which of the runs in which a continuation of a read is found is the one to explore it.
+//
+// A continuation keeps what was there before the read, and the past of the store that the read is to read from; it takes
+// back the read and all that came later. The same continuation is found in many runs, which differ in what it takes back.
+// It belongs to the one in which everything that is taken back came last in coherence when it came: there is exactly one
+// such run, because the model always allows an event to come last, and the order in which events are picked depends on
+// what is committed alone. So nothing about continuations need be remembered.
+//
+// The rule is that of TruSt (Kokologiannakis, Marmanis, Gladstein, Vafeiadis, POPL 2022) with commit-before for program
+// order and reads-from. What came before an event is told by stamps: a read that was taken back and now reads from a later
+// store keeps the stamp of its first time. Where commit-before allows more than that paper does, "last" is qualified:
+//  - an access that is committed after later ones of its thread comes last among what coherence with those allows;
+//  - a store whose value was forwarded is read from before it is committed;
+//  - the second half of an update that is committed in one step with the first stands with the first, whether the store
+//    needs it or not; elsewhere its place is given by what the first half read;
+//  - of the outcomes of a compare-exchange that are told apart before it reads, failure is the one; of a
+//    store-conditional failure, unless that only means another attempt; of a choice the lowest value;
+//  - a read sleeps if what it would read last made its thread wait.
+#pragma once
+
+#include "rsmc/active_reads.hpp"
+#include "rsmc/run.hpp"
+
+namespace dekker::rsmc {
+
+inline constexpr std::int64_t status_succeeded = 0;
+inline constexpr std::int64_t status_failed = 1;
+
+// Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the
+// read? There were `n_events` events in the thread before.
+template <std::size_t W>
+bool ends_waiting(const Run<W>& run, EventId read, std::size_t n_events) {
+  const ThreadStatus status = run.status_of(read);
+  if (status != ThreadStatus::waiting && status != ThreadStatus::blocked) return false;
+  const std::vector<EventId>& events = run.events_of(run.event(read).thread);
+  for (std::size_t i = static_cast<std::size_t>(run.event(read).index) + 1; i < events.size(); ++i) {
+    const Event<W>& later = run.event(events[i]);
+    const bool is_done = i < n_events && (later.state == EventState::committed || later.state == EventState::absent);
+    if (later.kind != EventKind::fence && !is_done) return false;
+  }
+  return true;
+}
+
+template <std::size_t W>
+class Maximality {
+ public:
+  using Bits = FixedBits<W>;
+
+  Maximality(const Program& program, const CommitOrder& order, Run<W>& run, const ActiveReads<W>& active)
+      : program_(program), order_(order), run_(run), active_(active) {}
+
+  // Does the continuation with this past belong to this run? One that keeps an event that failed leads nowhere.
+  bool holds(const Activation<W>& activation, Bits past) {
+    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
+      if (past.test(i) && run_.items()[i].kind == ItemKind::failure) return false;
+    add_second_halves(past, activation.run_size);
+    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
+      if (!past.test(i) && !came_last(run_.items()[i], past)) return false;
+    return true;
+  }
+
+ private:
+  const Event<W>& event(EventId id) const { return run_.event(id); }
+
+  void add_second_halves(Bits& past, std::size_t from) const {
+    for (std::size_t i = from; i < run_.items().size(); ++i)
+      if (past.test(i))
+        for (std::size_t k = i + 1; k <= end_of_step(i); ++k) past.set(k);
+  }
+
+  // The last item that was committed in one step with this one.
+  std::size_t end_of_step(std::size_t i) const {
+    const EventId read = run_.items()[i].event;
+    if (event(read).kind != EventKind::read) return i;
+    for (std::size_t k = i + 1; k < std::min(i + 3, run_.items().size()); ++k) {
+      const Event<W>& next = event(run_.items()[k].event);
+      if (run_.items()[k].kind != ItemKind::write || next.role == Role::plain || next.partner != read) continue;
+      return next.role == Role::update_write || always_succeeds(read, i + 1) ? k : i;
+    }
+    return i;
+  }
+
+  // Is this a load-linked whose store-conditional, in the same step, is not seen to fail?
+  bool always_succeeds(EventId load, std::size_t choice_index) const {
+    const Activation<W>* const activation = active_.find(run_.key_of(load));
+    return activation != nullptr && activation->tries_again && event(load).run_index + 1 == choice_index;
+  }
+
+  bool came_last(const RunItem<W>& item, const Bits& past) {
+    switch (item.kind) {
+      case ItemKind::read: return read_came_last(event(item.event), past);
+      case ItemKind::write: return write_came_last(item.event, past);
+      case ItemKind::choice: return is_default(item.event);
+      case ItemKind::sleep: return may_sleep(item.event, past);
+      case ItemKind::failure: return true;
+      case ItemKind::failed_read:
+      case ItemKind::successful_read: return false;
+    }
+    return false;
+  }
+
+  // Is the event one that came before `e`, or that the store needs?
+  bool is_previous(EventId id, const Event<W>& e, const Bits& past) const {
+    const Event<W>& other = event(id);
+    return other.stamp <= e.stamp || past.test(other.run_index);
+  }
+
+  bool read_came_last(const Event<W>& e, const Bits& past) const {
+    if (e.read_from != no_event && event(e.read_from).state == EventState::pending) return true;
+    if (e.read_from != no_event && !is_previous(e.read_from, e, past)) return false;
+    const Location<W>& location = run_.location(run_.find_location(e.address));
+    const std::size_t source = e.read_from == no_event ? 0 : location.position_of(e.read_from);
+    return none_between(location, source, ceiling(e, location, order_.same_location_reads, past), e, past);
+  }
+
+  bool write_came_last(EventId id, const Bits& past) const {
+    const Event<W>& e = event(id);
+    if (is_read_before(id, past)) return false;
+    if (e.role != Role::plain) return true;
+    const Location<W>& location = run_.location(run_.find_location(e.address));
+    return none_between(location, location.position_of(id), ceiling(e, location, true, past), e, past);
+  }
+
+  bool is_read_before(EventId write, const Bits& past) const {
+    const Event<W>& e = event(write);
+    return std::ranges::any_of(run_.items(), [&](const RunItem<W>& item) {
+      const Event<W>& read = event(item.event);
+      const bool reads_it = read.kind == EventKind::read && read.state == EventState::committed && read.read_from == write;
+      if (!reads_it || !is_previous(item.event, e, past)) return false;
+      const bool is_forwarded = read.thread == e.thread && e.index < read.index;
+      return !is_forwarded || (read.run_index > e.run_index && !past.test(read.run_index));
+    });
+  }
+
+  bool none_between(const Location<W>& location, std::size_t from, std::size_t to, const Event<W>& e, const Bits& past) const {
+    for (std::size_t i = from; i < to; ++i)
+      if (is_previous(location.order[i], e, past)) return false;
+    return true;
+  }
+
+  // The highest position in coherence that later accesses of the thread leave.
+  std::size_t ceiling(const Event<W>& e, const Location<W>& location, bool reads_count, const Bits& past) const {
+    std::size_t result = location.order.size();
+    if (order_.in_order) return result;
+    for (EventId id : run_.events_of(e.thread)) {
+      const Event<W>& later = event(id);
+      if (later.index <= e.index || later.state != EventState::committed || later.kind == EventKind::fence) continue;
+      if (later.address != e.address || !is_previous(id, e, past)) continue;
+      if (later.kind == EventKind::write) {
+        result = std::min(result, location.position_of(id) - 1);
+      } else if (reads_count && !reads_from_pending_or(later, e)) {
+        result = std::min(result, later.read_from == no_event ? 0 : location.position_of(later.read_from));
+      }
+    }
+    return result;
+  }
+
+  bool reads_from_pending_or(const Event<W>& read, const Event<W>& write) const {
+    if (read.read_from == no_event) return false;
+    return &event(read.read_from) == &write || event(read.read_from).state == EventState::pending;
+  }
+
+  bool is_default(EventId choice) const {
+    const Event<W>& e = event(choice);
+    if (e.kind == EventKind::write) return true;  // a compare-exchange that fails
+    const std::int64_t chosen = static_cast<std::int64_t>(e.value);
+    const EventId conditional = run_.conditional_of(choice);
+    if (conditional == no_event) return chosen == program_.block(e.block).code[static_cast<std::size_t>(e.pc)].low;
+    return chosen == (always_succeeds(event(conditional).partner, e.run_index) ? status_succeeded : status_failed);
+  }
+
+  bool may_sleep(EventId sleeper, const Bits& past) {
+    const std::vector<EventId>& order = run_.location(run_.find_location(event(sleeper).address)).order;
+    std::size_t source = order.size();
+    while (source > 0 && !is_previous(order[source - 1], event(sleeper), past)) --source;
+    const auto before = run_.mark();
+    const std::size_t n_events = run_.events_of(event(sleeper).thread).size();
+    const bool result = run_.wake(sleeper, source) && ends_waiting(run_, sleeper, n_events);
+    run_.undo(before);
+    return result;
+  }
+
+  const Program& program_;
+  const CommitOrder& order_;
+  Run<W>& run_;
+  const ActiveReads<W>& active_;
+};
+
+}  // namespace dekker::rsmc

@@ -1,0 +1,100 @@
+"""`dekker fences`: where are fences needed, and which?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dekker.cli.check import write_answer
+from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS
+from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.errors import InputError
+from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, fences_json, fences_text
+from dekker.run.check import DEFAULT_UNROLL, CheckOptions
+from dekker.run.engines import ENGINES
+from dekker.run.fences import FenceOptions, propose
+from dekker.task import Limits
+
+STATUS = {
+    NONE_NEEDED: STATUS_HOLDS,
+    PLACED: STATUS_HOLDS,
+    NO_HELP: STATUS_VIOLATED,
+    WRONG_ANYWAY: STATUS_VIOLATED,
+    UNDECIDED: STATUS_UNDECIDED,
+}
+
+
+@click.command(name="fences", cls=CompilerCommand)
+@click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
+@click.option("--model", "-m", required=True, help="tso, pso, rmo, power, armv7, aarch64 or riscv.")
+@click.option("--output", "-o", metavar="FILE", help="Write the source with the fences; a folder for several files.")
+@click.option("--minimal", is_flag=True, help="Try to leave out each fence, and show what goes wrong without it.")
+@click.option("--robust", is_flag=True, help="Break every critical cycle, whether or not the property needs it.")
+@click.option("--weight", "weights", multiple=True, metavar="KIND=COST", help="What a fence costs, such as lwsync=2.")
+@click.option("--engine", type=click.Choice(sorted(ENGINES)), help="Which checks the property (default: rsmc).")
+@click.option("--unroll", type=ROUNDS, default=DEFAULT_UNROLL, show_default=True, help="Rounds of each loop.")
+@click.option("--timeout", type=SECONDS, help="Seconds, for everything.")
+@click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
+@click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
+@click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
+def command(
+    paths: tuple[str, ...],
+    model: str,
+    output: str | None,
+    minimal: bool,
+    robust: bool,
+    weights: tuple[str, ...],
+    engine: str | None,
+    unroll: int,
+    timeout: float | None,
+    memory: int | None,
+    nondet: tuple[int, int] | None,
+    cc: str | None,
+    json_file: str | None,
+) -> int:
+    """Find the cheapest fences with which a program keeps its property under a memory model.
+
+    Fences are put between statements of a C or C++ source, rows of a litmus test, or instructions of an .rsmc program.
+    What is proposed has been checked: the property holds with these fences, in all executions (of loops, as many rounds
+    as --unroll says). A litmus test that asks whether a state exists is taken to want that it does not. A full fence
+    costs 3 and a lighter one 1 if --weight says nothing else.
+
+    Exit status 0: fences were found, or none is needed. 1: no fence helps.
+    """
+    limits = Limits(unroll, timeout, memory, None, counts_known_rounds=False, stop_at_first=True)
+    check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet)
+    options = FenceOptions(robust, minimal, tuple(map(_weight, weights)), timeout)
+    proposal = propose(paths, model, check, options)
+    if output is not None and proposal.report.outcome in (PLACED, NONE_NEEDED):
+        _write(output, paths, proposal.texts)
+    if json_file != "-":
+        print(fences_text(proposal.report))
+    if json_file is not None:
+        write_answer(json_file, fences_json(proposal.report))
+    return STATUS[proposal.report.outcome]
+
+
+def _weight(text: str) -> tuple[str, float]:
+    kind, _, cost = text.partition("=")
+    try:
+        number = float(cost)
+    except ValueError:
+        number = -1.0
+    if not kind or not 0 < number < float("inf"):
+        raise InputError(f"'{text}' is no weight of a fence", hint="write the kind and a number above 0: sync=3")
+    return kind, number
+
+
+def _write(output: str, paths: tuple[str, ...], texts: tuple[str, ...]) -> None:
+    try:
+        if len(paths) == 1:
+            Path(output).write_text(texts[0], encoding="utf-8")
+            return
+        Path(output).mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, texts, strict=True):
+            Path(output, Path(path).name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write '{output}': {error.strerror}") from None

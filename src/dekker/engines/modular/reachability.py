@@ -1,0 +1,147 @@
+"""Reachability for fixed threads: the rules INIT and STEP of Fig. 11.
+
+A state is memory and the local states of all threads. Threads of one class are interchangeable, so the local states are
+kept in order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from dekker.engines.modular.forbidden import Forbidden
+from dekker.engines.modular.growth import Growth, State
+from dekker.engines.modular.limits import LimitReached, Watch
+from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step on the way to a state: who moved, how, and what that changed. `shift` is that of `Machine.written`."""
+
+    before: State
+    thread: LocalId
+    move: Move
+    becomes: LocalId
+    memory: GlobalId
+    shift: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """`forbidden` is the number of the forbidden state, None for an error that a thread has run into."""
+
+    state: State
+    forbidden: int | None
+    thread: LocalId | None = None
+
+
+@dataclass
+class Reached:
+    """`grows` are states behind which the search did not go on, with the thread that passes writes without bound."""
+
+    machine: Machine
+    parents: dict[State, Taken | None] = field(default_factory=dict)
+    final: set[State] = field(default_factory=set)
+    bad: list[Bad] = field(default_factory=list)
+    grows: dict[State, LocalId] = field(default_factory=dict)
+    stopped_by: str | None = None
+
+    def path(self, state: State) -> list[Taken]:
+        steps = []
+        while (step := self.parents[state]) is not None:
+            steps.append(step)
+            state = step.before
+        return steps[::-1]
+
+
+class FoundBad(Exception):
+    pass
+
+
+def reach(
+    machine: Machine, classes: list[int], forbidden: list[Forbidden], watch: Watch, *, first_only: bool
+) -> Reached:
+    """`classes` has the class of every thread."""
+    search = _Search(Reached(machine), forbidden, watch, first_only)
+    threads = tuple(sorted(machine.initial_local(number) for number in classes))
+    try:
+        search.add((machine.initial_global(), threads), None)
+        search.run()
+    except FoundBad:
+        pass
+    except LimitReached as limit:
+        search.reached.stopped_by = str(limit)
+    except KeyboardInterrupt:
+        search.reached.stopped_by = "interrupt"
+    return search.reached
+
+
+def has_failed(machine: Machine, state: State) -> bool:
+    """A thread has run into an error: what would follow is of no interest."""
+    return any(machine.locals[thread].failure is not None for thread in state[1])
+
+
+@dataclass
+class _Search:
+    reached: Reached
+    forbidden: list[Forbidden]
+    watch: Watch
+    first_only: bool
+    waiting: deque[State] = field(default_factory=deque)
+
+    def run(self) -> None:
+        growth = Growth(self.reached.machine, self._parent)
+        while self.waiting:
+            state = self.waiting.popleft()
+            if has_failed(self.reached.machine, state):
+                continue
+            grown = growth.thread(state)
+            if grown is not None:
+                self.reached.grows[state] = grown
+                continue
+            if not self._expand(state):
+                self._record_end(state)
+
+    def _parent(self, state: State) -> State | None:
+        step = self.reached.parents[state]
+        return None if step is None else step.before
+
+    def _expand(self, state: State) -> bool:
+        machine = self.reached.machine
+        memory, threads = state
+        moved = False
+        last = -1
+        for place, thread in enumerate(threads):
+            if thread == last:
+                continue
+            last = thread
+            for move in machine.moves_of(thread):
+                for written, becomes in machine.outcomes(thread, move, memory):
+                    moved = True
+                    after, shift = machine.written(memory, move.cell, written)
+                    all_after = (*threads[:place], *threads[place + 1 :], becomes)
+                    if shift:
+                        all_after = tuple(machine.shifted(item, shift) for item in all_after)
+                    self.add((after, tuple(sorted(all_after))), Taken(state, thread, move, becomes, after, shift))
+        return moved
+
+    def _record_end(self, state: State) -> None:
+        if all(self.reached.machine.has_ended(thread) for thread in state[1]):
+            self.reached.final.add(state)
+
+    def add(self, state: State, step: Taken | None) -> None:
+        if state in self.reached.parents:
+            return
+        self.watch.new_state()
+        self.reached.parents[state] = step
+        self.waiting.append(state)
+        self._judge(state)
+
+    def _judge(self, state: State) -> None:
+        machine = self.reached.machine
+        found = [Bad(state, None, thread) for thread in state[1] if machine.locals[thread].failure is not None]
+        found += [Bad(state, number) for number, item in enumerate(self.forbidden) if item.holds(*state)]
+        self.reached.bad += found
+        if found and self.first_only:
+            raise FoundBad

@@ -1,0 +1,112 @@
+"""The answer of `dekker modular`, for a person and for a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from dekker.modular_result import Counts, Finding, ModularResult, PathStep, counts_text, covers
+from dekker.report.record import LIMITS
+from dekker.result import Verdict
+from dekker.source import Diagnostic, Span
+
+
+def modular_text(result: ModularResult) -> str:
+    lines = [f"{result.verdict.value} under {result.model} for {covers(result)}", *_counted(result)]
+    lines += _why_unknown(result)
+    lines += result.notes
+    for finding in result.findings[:1] if result.instance else result.findings:
+        lines += ["", *_finding(finding, result)]
+    return "\n".join(lines)
+
+
+def _counted(result: ModularResult) -> Iterator[str]:
+    how = "" if result.concrete is None else f" with {result.concrete} concrete threads"
+    yield f"  {result.n_states} states{how}, {result.time_s:.2f} s"
+
+
+def _why_unknown(result: ModularResult) -> Iterator[str]:
+    if result.stopped_by is not None:
+        yield f"  the search was stopped by {LIMITS.get(result.stopped_by, result.stopped_by)}"
+    for item in result.unbounded:
+        where = "a loop" if item.loop is None else f"the loop at {item.loop}"
+        yield f"  {item.thread_class} has no bound: in {where}, {item.why}"
+    if result.verdict is Verdict.UNKNOWN and result.findings and not result.instance:
+        tried = f"; {counts_text(result.tried)} do not" if result.tried else ""
+        yield f"  the abstraction reaches a bad state, but no instance that was tried shows it{tried}"
+        yield "  more concrete threads may rule it out (--concrete), larger instances may show it (--instances)"
+
+
+def _finding(finding: Finding, result: ModularResult) -> Iterator[str]:
+    yield Diagnostic(finding.message, finding.span).render("violation")
+    if result.instance:
+        yield f"shown by {counts_text(result.instance)}:"
+    elif result.concrete is not None:
+        yield "in the abstraction:"
+    yield ""
+    yield from _table(finding.steps)
+    yield ""
+    yield f"  memory: {', '.join(f'{name} = {value}' for name, value in finding.memory)}"
+    for name, place in finding.threads:
+        yield f"  {name}: {place}"
+
+
+def _table(steps: Sequence[PathStep]) -> Iterator[str]:
+    width = max((len(step.thread) for step in steps), default=0)
+    rows = [(step.thread, _what(step), _where(step.span)) for step in steps]
+    wide = max((len(what) for _, what, _ in rows), default=0)
+    for thread, what, where in rows:
+        yield f"  {thread:<{width}}  {what:<{wide}}  {where}".rstrip()
+
+
+def _what(step: PathStep) -> str:
+    return f"{step.text}, comes to {step.arrives}" if step.arrives else step.text
+
+
+def _where(span: Span | None) -> str:
+    return "" if span is None else f"{span.line}| {' '.join(span.source.line(span.line).split())}"
+
+
+def modular_json(result: ModularResult) -> str:
+    record = {
+        "verdict": result.verdict.value,
+        "model": result.model,
+        "engine": "modular",
+        "covers": covers(result),
+        "threads": _counts(result.threads),
+        "concrete": result.concrete,
+        "states": result.n_states,
+        "statistics": result.statistics,
+        "stopped_by": result.stopped_by,
+        "unbounded": [
+            {"class": item.thread_class, "loop": _position(item.loop), "why": item.why} for item in result.unbounded
+        ],
+        "instance": _counts(result.instance) or None,
+        "tried": _counts(result.tried) or None,
+        "notes": list(result.notes),
+        "findings": [_finding_record(finding) for finding in result.findings],
+        "time_s": round(result.time_s, 3),
+    }
+    return json.dumps(record, indent=2, ensure_ascii=False)
+
+
+def _counts(counts: Counts) -> dict[str, int | str]:
+    return {name: "many" if count is None else count for name, count in counts}
+
+
+def _position(span: Span | None) -> str | None:
+    return None if span is None else str(span)
+
+
+def _finding_record(finding: Finding) -> dict[str, object]:
+    return {
+        "kind": finding.kind,
+        "message": finding.message,
+        "position": _position(finding.span),
+        "memory": dict(finding.memory),
+        "threads": dict(finding.threads),
+        "steps": [
+            {"thread": step.thread, "text": step.text, "position": _position(step.span), "arrives": step.arrives}
+            for step in finding.steps
+        ],
+    }

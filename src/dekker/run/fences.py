@@ -1,0 +1,291 @@
+"""`dekker fences`: from a program to the cheapest fences that make it right under a model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dekker.cat.model import Model
+from dekker.errors import InputError
+from dekker.ir.instructions import Assign, Fence, Print
+from dekker.ir.program import Function, Program
+from dekker.ir.property import Quantifier
+from dekker.models import load_model
+from dekker.report.check_report import CheckReport
+from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, FencesReport, FenceView
+from dekker.result import Verdict
+from dekker.run.check import CheckOptions
+from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
+from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppable
+from dekker.run.fence_spelling import spellings
+from dekker.run.prepare import prepare
+from dekker.transform.classes import classes_of
+from dekker.transform.cycles import Cycles, candidates, critical_cycles
+from dekker.transform.describe import describe_cycles
+from dekker.transform.fence_placement import Places, broken_cycles, find_places, place_fences, useful_markers
+from dekker.transform.graph import event_graph
+from dekker.transform.rules import rules_of
+
+SC = "sc"
+
+
+@dataclass(frozen=True)
+class FenceOptions:
+    """`robust`: break all cycles, whatever the property says. `minimal`: show what goes wrong without each fence.
+    `costs` are those of kinds of fences that differ from the usual."""
+
+    robust: bool = False
+    minimal: bool = False
+    costs: tuple[tuple[str, float], ...] = ()
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """`texts` are the sources with the fences, in the order of the paths."""
+
+    report: FencesReport
+    texts: tuple[str, ...]
+
+
+def propose(paths: Sequence[str], model_name: str, check: CheckOptions, options: FenceOptions) -> Proposal:
+    started = time.monotonic()
+    rules, model = rules_of(model_name), load_model(model_name)
+    if not rules.relaxed:
+        raise InputError(f"the model '{model_name}' keeps everything in order, so that fences do nothing")
+    marked = _asking(mark(paths, rules, dict(options.costs), check))
+    deadline = None if options.timeout_s is None else started + options.timeout_s
+    work = _Work(marked, model, Checker(model, check, deadline), options, _analysis(marked, model))
+    try:
+        proposal = work.robust() if options.robust else work.cheapest()
+    except Undecided as undecided:
+        proposal = work.undecided(undecided)
+    report = replace(proposal.report, time_s=time.monotonic() - started, checks=work.checker.checks)
+    return replace(proposal, report=report)
+
+
+def _asking(marked: Marked) -> Marked:
+    """For a litmus test that asks whether a state exists, that state is what must not happen."""
+
+    def forbidding(program: Program) -> Program:
+        condition = program.property.condition
+        if condition is None or condition.quantifier is not Quantifier.EXISTS:
+            return program
+        never = replace(condition, quantifier=Quantifier.NOT_EXISTS)
+        return replace(program, property=replace(program.property, condition=never))
+
+    return replace(marked, original=forbidding(marked.original), program=forbidding(marked.program))
+
+
+@dataclass(frozen=True)
+class _Analysis:
+    places: Places
+    cycles: Cycles
+
+
+def _analysis(marked: Marked, model: Model) -> _Analysis:
+    program = prepare(marked.program, model)
+    classes = classes_of(event_graph(program, rules_of(model.name)))
+    functions = program.function_by_name
+    places = find_places(classes, lambda name, index: marker_of(functions[name].span(index)))
+    return _Analysis(places, critical_cycles(classes))
+
+
+@dataclass
+class _Work:
+    marked: Marked
+    model: Model
+    checker: Checker
+    options: FenceOptions
+    analysis: _Analysis
+
+    def cheapest(self) -> Proposal:
+        before = self.checker.holds(self.marked.original)
+        if before.verdict is not Verdict.UNSAFE:
+            return self._plain(NONE_NEEDED, self._how(before))
+        alone = self.checker.holds(self.marked.original, load_model(SC))
+        if alone.verdict is Verdict.UNSAFE:
+            return self._plain(WRONG_ANYWAY, notes=(_what_goes_wrong(alone),))
+        useful = self._useful()
+        found = cheapest_fences(self.marked, self.checker, useful, self._merit)
+        if found.choice is None:
+            everything = frozenset(range(len(self.marked.gaps)))
+            found = cheapest_fences(self.marked, self.checker, everything, self._merit)
+        if found.choice is None:
+            return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report),))
+        return self._placed(found.choice, before)
+
+    def robust(self) -> Proposal:
+        cycles = self.analysis.cycles
+        if not cycles.complete:
+            raise InputError(
+                "there are too many critical cycles to break them all by an optimal choice",
+                hint="without --robust, only what the property needs is fenced",
+            )
+        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
+        if not placement.fences and not placement.open_pairs:
+            return self._plain(NONE_NEEDED, "there is no critical cycle")
+        notes: tuple[str, ...] = ()
+        if placement.open_pairs:
+            count = len(placement.open_pairs)
+            notes = (f"no fence can be put between {count} pairs of accesses, which are in one statement",)
+        choice = {self._representatives().get(marker, marker): kind for marker, kind in placement.fences.items()}
+        return self._placed(choice, None, notes)
+
+    def undecided(self, undecided: Undecided) -> Proposal:
+        """What breaks all cycles is a good answer, though not a verified one."""
+        note = f"a check ended without an answer ({undecided}); more --timeout or --unroll may help"
+        cycles = self.analysis.cycles
+        if not cycles.complete:
+            return self._plain(UNDECIDED, notes=(note,))
+        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
+        views = self._views(placement.fences, self._spellings(), {})
+        unverified = "these fences break all critical cycles; whether the property holds was not checked"
+        report = FencesReport(
+            self.marked.original.name, self.model.name, UNDECIDED, views, "", (note, unverified), len(cycles.found)
+        )
+        return Proposal(report, tuple(self.marked.texts(placement.fences, self._spellings())))
+
+    def _placed(self, choice: Choice, before: CheckReport | None, notes: tuple[str, ...] = ()) -> Proposal:
+        written = self._spellings()
+        texts = self.marked.texts(choice, written)
+        patched = self.marked.reread(texts)
+        patched = replace(patched, property=self.marked.original.property)
+        after = self.checker.holds(patched)
+        if after.verdict is Verdict.UNSAFE:
+            fails = f"with the fences in the source the property fails: {_what_goes_wrong(after)}"
+            return self._plain(NO_HELP, notes=(*notes, fails))
+        without = self._without(choice) if self.options.minimal else {}
+        if self.options.minimal and self.options.robust:
+            notes += tuple(
+                f"the fence of line {self._line(marker)} is not needed for the property"
+                for marker, said in without.items()
+                if not said
+            )
+        verified = self._how(after)
+        if before is not None:
+            verified += f"; without fences: {_what_goes_wrong(before)}"
+        report = FencesReport(
+            self.marked.original.name,
+            self.model.name,
+            PLACED,
+            self._views(choice, written, without),
+            verified,
+            notes,
+            len(self.analysis.cycles.found),
+            self.analysis.cycles.complete,
+            self.options.minimal and all(without.values()),
+        )
+        return Proposal(report, tuple(texts))
+
+    def _without(self, choice: Choice) -> dict[int, str]:
+        found = {}
+        for marker, report in droppable(self.marked, self.checker, choice):
+            found[marker] = _what_goes_wrong(report) if report.verdict is Verdict.UNSAFE else ""
+        return found
+
+    def _plain(self, outcome: str, verified: str = "", notes: tuple[str, ...] = ()) -> Proposal:
+        cycles = self.analysis.cycles
+        report = FencesReport(
+            self.marked.original.name,
+            self.model.name,
+            outcome,
+            (),
+            verified,
+            notes,
+            len(cycles.found),
+            cycles.complete,
+        )
+        return Proposal(report, tuple(sheet.text for sheet in self.marked.sheets))
+
+    def _useful(self) -> frozenset[int]:
+        cycles = self.analysis.cycles
+        if not cycles.complete:
+            classes = self.analysis.places.classes
+            segments = (segment for part in cycles.components for segment in candidates(classes, part))
+            found = frozenset(marker for item in segments for marker in self.analysis.places.between(item))
+        else:
+            found = useful_markers(self.analysis.places, cycles.found)
+        same = self._representatives()
+        return frozenset(same.get(marker, marker) for marker in found)
+
+    def _merit(self, slot: tuple[int, str]) -> float:
+        """How many of the cycles it breaks."""
+        cycles = self.analysis.cycles.found
+        return sum(1 for _ in broken_cycles(self.analysis.places, cycles, *slot)) / max(1, len(cycles))
+
+    def _representatives(self) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for function in self.marked.program.functions:
+            found |= _same_place(function)
+        return found
+
+    def _spellings(self) -> dict[str, str]:
+        return spellings(self.marked, rules_of(self.model.name).name)
+
+    def _how(self, report: CheckReport) -> str:
+        bound = " within the bounds" if report.verdict is Verdict.SAFE_WITHIN_BOUND else ""
+        return f"the property holds{bound} in all executions under {self.model.name} (engine {report.engine})"
+
+    def _line(self, marker: int) -> int:
+        sheet, gap = self.marked.gaps[marker]
+        return self.marked.sheets[sheet].gaps[gap].line
+
+    def _function(self, marker: int) -> str:
+        return next(
+            function.name
+            for function in self.marked.program.functions
+            if any(marker_of(span) == marker for span in function.spans)
+        )
+
+    def _views(self, choice: Choice, written: Mapping[str, str], without: Mapping[int, str]) -> tuple[FenceView, ...]:
+        places, cycles = self.analysis.places, self.analysis.cycles.found
+        found = []
+        for marker, kind in choice.items():
+            sheet, number = self.marked.gaps[marker]
+            gap = self.marked.sheets[sheet].gaps[number]
+            lines = self.marked.sheets[sheet].text.splitlines()
+            broken = [cycles[index] for index in broken_cycles(places, cycles, marker, kind)]
+            view = FenceView(
+                self.marked.paths[sheet],
+                gap.line,
+                gap.after,
+                kind,
+                written[kind],
+                self.marked.kinds.costs[kind],
+                tuple(describe_cycles(places.classes, broken)),
+                without.get(marker, ""),
+                lines[gap.line - 1].strip() if gap.line <= len(lines) else "",
+                self._function(marker),
+            )
+            found.append(view)
+        return tuple(sorted(found, key=lambda view: (view.file, view.line)))
+
+
+def _same_place(function: Function) -> dict[int, int]:
+    """Markers with nothing but computation between them and a later one, by that one."""
+    labels = set(function.labels.values())
+    found: dict[int, int] = {}
+    last: int | None = None
+    for index in range(len(function.body) - 1, -1, -1):
+        marker = marker_of(function.span(index))
+        step = function.body[index]
+        if marker is not None:
+            if last is not None:
+                found[marker] = found.get(last, last)
+            last = marker
+        elif not (isinstance(step, Assign | Print) or (isinstance(step, Fence) and step.kind == NO_EFFECT)):
+            last = None
+        if index in labels:
+            last = None
+    return found
+
+
+def _what_goes_wrong(report: CheckReport) -> str:
+    if not report.violations:
+        return report.verdict.value
+    finding = report.violations[0].finding
+    span = report.violations[0].span
+    where = f" (line {span.line})" if span is not None else ""
+    return f"{finding.kind}: {finding.message}{where}"
