@@ -16,7 +16,7 @@ from dekker.errors import InputError
 from dekker.report.check_report import CheckReport, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
-from dekker.run.engines import ALL, AUTO, ENGINES
+from dekker.run.engines import ALL, ENGINES
 from dekker.task import Limits, Search
 
 STATUS = {
@@ -33,9 +33,7 @@ STATUS = {
 @click.option(
     "--engine",
     type=click.Choice(sorted(ENGINES)),
-    default=AUTO,
-    show_default=True,
-    help="auto: states for loops without a bound, if it ends soon; else rsmc, and axiomatic for what that cannot run",
+    help="(default: rsmc, and axiomatic for what that cannot run; auto: states for loops without a bound, if it ends soon)",
 )
 @click.option(
     "--unroll",
@@ -59,7 +57,7 @@ STATUS = {
 def command(
     paths: tuple[str, ...],
     model: str | None,
-    engine: str,
+    engine: str | None,
     unroll: int,
     timeout: float | None,
     memory: int | None,
