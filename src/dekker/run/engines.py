@@ -236,4 +236,6 @@ def _reason_against_states(task: Task, loop: str | None, searched: Result | None
     if searched is None:
         return f"the states engine does not handle the program; {loop} has no bound of its own"
     n_states = searched.statistics["states"]
-    return f"{loop} has no bound of its own, but the states engine did not end within {n_states} states (--engine states)"
+    return (
+        f"{loop} has no bound of its own, but the states engine did not end within {n_states} states (--engine states)"
+    )
