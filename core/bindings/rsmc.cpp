@@ -105,6 +105,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["cut"] = s.cut;
   result["failed"] = s.failed;
   result["stuck"] = s.stuck;
+  result["not_last"] = s.not_last;
   result["commits"] = s.commits;
   result["checks"] = s.checks;
   result["templates"] = s.templates;

@@ -139,6 +139,44 @@ observe 0:r, 1:r, 2:r, [x].4, [y].4
 """
 
 
+# What takes the place of the store-conditional may be taken back.
+PLACE_TAKEN = """
+program place_taken
+architecture none
+
+object x[8]
+
+function P0() {
+  r0 = rmw.max.4 [&x], 1
+  r1 = load.4 [&x]
+  r2 = load.4 [&x]
+}
+
+function P1() {
+  r0 = load.4 [&x]
+  r1 = load.4 exclusive [&x]
+  store.4 [&x] = r1 add.32 1
+  r2 = store-conditional.4 [&x] = 5
+}
+
+function P2() {
+  store.4 [&x] = 6
+}
+
+function P3() {
+  r0 = load.4 [&x]
+}
+
+thread P0 runs P0
+thread P1 runs P1
+thread P2 runs P2
+thread P3 runs P3
+
+exists 0:r1 = 2
+observe 0:r0, 0:r1, 0:r2, 1:r0, 1:r1, 1:r2, 3:r0, [x].4
+"""
+
+
 COMPARE_EXCHANGES = [
     # Fails early: what follows the fence is then free.
     ("r = load.4 [&x]\nstore.4 [&y] = r", "r, s = cmpxchg.4 [&y] 0 -> 3\nfence dmb.st\nstore.4 [&x] = 1", ""),
@@ -189,7 +227,11 @@ def three_threads(bodies: tuple[str, str, str]) -> Program:
 
 
 @pytest.mark.parametrize("model", [name for name in COMMIT_ORDERS if name not in {"rc11", *NOT_FOR_UPDATES}])
-@pytest.mark.parametrize("text", [UPDATE_OVER_OWN_STORE, MIXED_UPDATES], ids=["own store between", "parted halves"])
+@pytest.mark.parametrize(
+    "text",
+    [UPDATE_OVER_OWN_STORE, MIXED_UPDATES, PLACE_TAKEN],
+    ids=["own store between", "parted halves", "place taken"],
+)
 def test_updates_that_were_lost_or_found_twice(text: str, model: str) -> None:
     program = parse_program(Source("regression", text))
     expected = axiomatic.run(Task(program, load_model(model)))

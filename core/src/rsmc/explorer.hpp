@@ -6,15 +6,11 @@
 #pragma once
 
 #include <chrono>
-#include <set>
-#include <span>
 #include <utility>
 
 #include "process_memory.hpp"
-#include "rsmc/leaks.hpp"
 #include "rsmc/maximality.hpp"
-#include "rsmc/pieces.hpp"
-#include "rsmc/run.hpp"
+#include "rsmc/run_end.hpp"
 
 namespace dekker::rsmc {
 
@@ -23,8 +19,9 @@ class Explorer {
  public:
   Explorer(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
            const CommitOrder& order, const Limits& limits, const Progress& progress, Fields& fields)
-      : program_(program), order_(order), limits_(limits), progress_(progress), check_names_(check_names),
-        run_(program, model, order_, limits_, fields), maximality_(program, order_, run_, active_) {
+      : program_(program), order_(order), limits_(limits), progress_(progress),
+        run_(program, model, order_, limits_, fields), maximality_(program, order_, run_, active_),
+        end_(program, limits_, check_names, run_, outcome_) {
     if (limits.timeout_s > 0 && limits.timeout_s < longest_timeout_s)
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.timeout_s));
   }
@@ -76,7 +73,7 @@ class Explorer {
   bool may_go_on(EventId id) {
     const Mark before = run_.mark();
     const std::uint32_t place = run_.location_of(id);
-    const bool found = run_.commit_read(id, place, n_sources(id) - 1) && run_.status_of(id) == ThreadStatus::running;
+    const bool found = run_.commit_read(id, place, run_.n_sources(id) - 1) && run_.status_of(id) == ThreadStatus::running;
     run_.undo(before);
     return found;
   }
@@ -87,9 +84,12 @@ class Explorer {
     const Mark before = run_.mark();
     const std::size_t lowest = run_.lowest_position(id, place);
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
+      const bool is_last = event(id).role == Role::plain && position == maximality_.last_place(id, place);
       if (run_.commit_write(id, place, position)) {
         went_on = true;
         explore();
+      } else if (is_last) {
+        note_not_last(id);
       }
       run_.undo(before);
       if (stopped()) return;
@@ -103,8 +103,8 @@ class Explorer {
     if (!stopped()) detect_races(id);
   }
 
-  // A store-conditional for which there is no place. In program order all that comes later in its thread waits for it, so
-  // that no race is found without it that is not found where it fails.
+  // A store-conditional for which there is no place. In program order it was chosen just now that it is to succeed, so that
+  // all else is found where it was chosen to fail.
   bool may_as_well_fail(EventId write) const { return order_.in_order && event(write).chosen_by != no_event; }
 
   void explore_read(EventId id) {
@@ -183,7 +183,11 @@ class Explorer {
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
     const std::size_t n_events = run_.events_of(event(id).thread).size();
     const bool was_running = run_.status_of(id) == ThreadStatus::running;
-    if (!run_.commit_read(id, place, source, kind)) return;
+    const bool is_last = event(id).role == Role::plain && source == maximality_.last_place(id, place);
+    if (!run_.commit_read(id, place, source, kind)) {
+      if (is_last) note_not_last(id);
+      return;
+    }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
     if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
       active_.find(run_.key_of(id))->sleeps = true;
@@ -237,7 +241,9 @@ class Explorer {
     }
     for (std::int64_t chosen = low; chosen <= high && !stopped(); ++chosen) {
       run_.commit_choice(id, static_cast<Value>(chosen));
-      explore();
+      // In program order the store-conditional is next, and must not lose its place to something that is picked first.
+      if (conditional != no_event && chosen == status_succeeded && order_.in_order) explore_write(conditional);
+      else explore();
       run_.undo(before);
     }
   }
@@ -248,8 +254,17 @@ class Explorer {
     return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_;
   }
 
+  void note_not_last(EventId id) {
+    ++outcome_.statistics.not_last;
+    note_place(id);
+  }
+
   void note_stuck(EventId id) {
     ++outcome_.statistics.stuck;
+    note_place(id);
+  }
+
+  void note_place(EventId id) {
     if (outcome_.stuck_at.thread == none) outcome_.stuck_at = run_.machine().place_of(event(id));
   }
 
@@ -458,327 +473,16 @@ class Explorer {
   // ---- The end of a run ---------------------------------------------------------------------------------------------
 
   void finish() {
-    Statistics& statistics = outcome_.statistics;
     if (run_.is_abandoned() || !run_.decisions_hold()) {
-      ++statistics.abandoned;
-      return;
-    }
-    if (needs_ends()) {
+      ++outcome_.statistics.abandoned;
+    } else if (end_.needs_ends()) {
       run_.write_owed_ends();
       ends_are_written_ = true;
       explore();
       ends_are_written_ = false;
-      return;
-    }
-    require_ordered_pieces(run_);
-    const bool has_failed_check = note_failed_checks();
-    if (note_violations() || has_failed_check) {
-      ++statistics.failed;
-    } else if (run_.machine().owes_ends()) {
-      complete();
-    } else if (any_thread(ThreadStatus::cut)) {
-      ++statistics.cut;
-      note_cuts();
-    } else if (any_thread(ThreadStatus::blocked)) {
-      ++statistics.blocked;
-    } else if (any_thread(ThreadStatus::ended)) {
-      finish_ended();
-    } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
-      ++statistics.blocked;
-      if (run_.sleepers().empty()) finish_waiting();
-      else finish_asleep();
     } else {
-      complete();
+      end_.note();
     }
-    if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
-  }
-
-  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
-  // events only if that is not so, or if someone is to see the run.
-  bool needs_ends() {
-    if (!run_.machine().owes_ends()) return false;
-    const auto is_over = [&](const ThreadState<W>& thread) {
-      return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
-             (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
-    };
-    if (!std::ranges::all_of(run_.machine().threads(), is_over)) return true;
-    return limits_.wants_examples && !is_like_others();
-  }
-
-  // Is there nothing about the run of which an example is missing?
-  bool is_like_others() {
-    const auto is_harmless = [&](const Location<W>& location) {
-      return !location.is_outside && std::ranges::none_of(location.order, [&](EventId id) { return event(id).is_release; });
-    };
-    find_state();
-    return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
-  }
-
-  bool has_violation() const {
-    return !outcome_.violations.empty() || outcome_.statistics.deadlocks != 0 || !outcome_.flags.empty();
-  }
-
-  void note_cuts() {
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      if (thread.status == ThreadStatus::cut) outcome_.cut_at.insert({thread.number, thread.block, thread.pc});
-  }
-
-  void note_deadlock() {
-    if (outcome_.statistics.deadlocks++ == 0 && limits_.wants_examples) outcome_.deadlock_example = trace();
-  }
-
-  void finish_waiting() {
-    if (is_deadlock()) note_deadlock();
-    count_flags();
-  }
-
-  // What was left out is asked for at the end: whether all wait for ever that see the last word on each location, and
-  // whether what one of them sees meanwhile raises a flag.
-  void finish_asleep() {
-    const std::vector<EventId> sleepers = run_.sleepers();
-    const Mark before = run_.mark();
-    const auto waits_for_last = [&](EventId id) { return waits_with(id, n_sources(id) - 1); };
-    if (std::ranges::all_of(sleepers, waits_for_last)) finish_waiting();
-    run_.undo(before);
-    count_flags_of_sleepers();
-  }
-
-  // Threads may still wait when the program ends, but an execution in which an assumption fails does not count.
-  void finish_ended() {
-    const std::vector<EventId> sleepers = run_.sleepers();
-    if (std::ranges::all_of(sleepers, [&](EventId id) { return may_wait(id); })) {
-      complete();
-      count_flags_of_sleepers();
-    } else {
-      ++outcome_.statistics.blocked;
-    }
-  }
-
-  bool may_wait(EventId sleeper) {
-    const Mark before = run_.mark();
-    bool found = false;
-    for (std::size_t source = n_sources(sleeper); source-- > 0 && !found;) {
-      found = waits_with(sleeper, source);
-      run_.undo(before);
-    }
-    run_.undo(before);
-    return found;
-  }
-
-  void count_flags_of_sleepers() {
-    if (check_names_.empty()) return;
-    const std::vector<EventId> sleepers = run_.sleepers();
-    const Mark before = run_.mark();
-    for (EventId id : sleepers)
-      for (std::size_t source = 0; source < n_sources(id); ++source) {
-        if (waits_with(id, source)) count_flags();
-        run_.undo(before);
-      }
-  }
-
-  bool waits_with(EventId sleeper, std::size_t source) {
-    return run_.wake(sleeper, source) && run_.status_of(sleeper) == ThreadStatus::waiting;
-  }
-
-  std::size_t n_sources(EventId id) { return run_.location(run_.location_of(id)).order.size() + 1; }
-
-  bool any_thread(ThreadStatus status) const {
-    const auto& threads = run_.machine().threads();
-    return std::ranges::any_of(threads, [&](const ThreadState<W>& thread) { return thread.status == status; });
-  }
-
-  // Does every waiting thread wait for ever? It does if all that it read in its last round is the last word on its location.
-  // A thread that is still running waits for another to end. A loop that reads nothing does not wait for anything.
-  bool is_deadlock() const {
-    return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
-      if (thread.status != ThreadStatus::waiting) return true;
-      if (!waits_for_memory(thread)) return false;
-      for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
-        const Event<W>& e = event(thread.events[i]);
-        if (e.kind == EventKind::read && !reads_last_write(e)) return false;
-      }
-      return true;
-    });
-  }
-
-  bool waits_for_memory(const ThreadState<W>& thread) const {
-    const std::vector<Instruction>& code = program_.block(thread.block).code;
-    const std::int32_t first = code[at(thread.pc)].target;
-    std::set<std::int32_t> called;
-    return reads_memory(std::span(code).subspan(at(first), at(thread.pc - first)), called);
-  }
-
-  // Also in a call.
-  bool reads_memory(std::span<const Instruction> code, std::set<std::int32_t>& called) const {
-    return std::ranges::any_of(code, [&](const Instruction& instruction) {
-      switch (instruction.operation) {
-        case Operation::load:
-        case Operation::read_modify_write:
-        case Operation::compare_exchange: return true;
-        case Operation::call:
-          if (instruction.target == none) return true;
-          return called.insert(instruction.target).second && reads_memory(program_.block(instruction.target).code, called);
-        default: return false;
-      }
-    });
-  }
-
-  bool reads_last_write(const Event<W>& read) const {
-    const std::vector<EventId>& order = run_.location(run_.find_location(read.address)).order;
-    return read.read_from == (order.empty() ? no_event : order.back());
-  }
-
-  // Returns whether the run does not count, because it comes to a violation that ends it. An access outside of all objects
-  // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, but then what it does is
-  // not the program's: nothing more is noted of it.
-  bool note_violations() {
-    const std::vector<std::int32_t> misled_at = note_reads_after_release();
-    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
-    bool ends = any_thread(ThreadStatus::failed);
-    for (const ThreadState<W>& thread : run_.machine().threads()) {
-      const bool reads_released = misled_at[at(thread.number)] != last_index;
-      ends = ends || reads_released;
-      if (thread.status == ThreadStatus::failed && !reads_released)
-        note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
-    }
-    for (const Location<W>& location : run_.locations()) {
-      ends = note_writes_after_release(location, is_misled) || ends;
-      if (!location.is_outside) continue;
-      for (const RunItem<W>& item : run_.items()) {
-        const Event<W>& e = event(item.event);
-        const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
-        if (is_access && e.address == location.address && !is_misled(e))
-          note_violation({run_.machine().kind_outside(e.address), run_.machine().place_of(e), e.address});
-      }
-    }
-    return ends;
-  }
-
-  bool note_failed_checks() {
-    bool any = false;
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      for (const OpenCheck& check : thread.open_checks)
-        if (run_.machine().value(check.condition) == Value{0}) {
-          note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
-          any = true;
-        }
-    return any;
-  }
-
-  static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
-
-  // By thread, the first event that reads what a release wrote.
-  std::vector<std::int32_t> note_reads_after_release() {
-    std::vector<std::int32_t> first;
-    for (const ThreadState<W>& thread : run_.machine().threads()) {
-      const auto reads_released = [&](EventId id) {
-        const Event<W>& e = event(id);
-        const bool has_source = e.kind == EventKind::read && e.state == EventState::committed && e.read_from != no_event;
-        return has_source && event(e.read_from).is_release;
-      };
-      const auto found = std::ranges::find_if(thread.events, reads_released);
-      first.push_back(found == thread.events.end() ? last_index : event(*found).index);
-      if (found != thread.events.end())
-        note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
-    }
-    return first;
-  }
-
-  template <class IsMisled>
-  bool note_writes_after_release(const Location<W>& location, const IsMisled& is_misled) {
-    bool found = false;
-    const auto releases = [&](EventId id) { return event(id).is_release; };
-    const auto first = std::ranges::find_if(location.order, releases);
-    for (auto it = first; it != location.order.end(); ++it) {
-      if (it == first) continue;
-      const Event<W>& e = event(*it);
-      const ViolationKind kind = e.is_release ? ViolationKind::double_free : ViolationKind::use_after_free;
-      if (e.is_release && !run_.machine().is_header(e.address)) continue;
-      found = true;
-      if (!is_misled(e)) note_violation({kind, run_.machine().place_of(e), e.address});
-    }
-    return found;
-  }
-
-  void note_violation(const Violation& violation) {
-    const auto is_same = [&](const auto& known) { return known.first == violation; };
-    if (std::ranges::any_of(outcome_.violations, is_same)) return;
-    outcome_.violations.emplace_back(violation, limits_.wants_examples ? trace() : Trace{});
-  }
-
-  void complete() {
-    if (limits_.max_traces != 0 && outcome_.statistics.complete == limits_.max_traces) {
-      outcome_.stop = Stop::traces;
-      return;
-    }
-    ++outcome_.statistics.complete;
-    find_state();
-    const auto [entry, is_new] = outcome_.states.try_emplace(state_);
-    ++entry->second.count;
-    if (is_new && limits_.wants_examples) entry->second.example = trace();
-    count_flags();
-    if (limits_.finds_leaks) note_leaks();
-  }
-
-  void note_leaks() {
-    const LeakFinder<W> finder(program_, run_);
-    for (const AllocatedObject& object : finder.lost())
-      note_violation({ViolationKind::leak, object.place, object.size});
-  }
-
-  void find_state() {
-    state_.clear();
-    for (const Observable& observable : program_.observed) state_.push_back(observed_value(observable));
-  }
-
-  void count_flags() {
-    const Word flags = run_.raised_flags();
-    for (std::size_t i = 0; i < check_names_.size() && flags != 0; ++i)
-      if ((flags & bit(i)) != 0 && outcome_.flags[check_names_[i]]++ == 0 && limits_.wants_examples)
-        outcome_.flag_examples[check_names_[i]] = trace();
-  }
-
-  Value observed_value(const Observable& observable) const {
-    if (observable.thread != none) return run_.machine().final_register(observable.thread, observable.register_number);
-    Value result = run_.initial_value(observable.address, observable.size);
-    for (const Location<W>& location : run_.locations()) {
-      if (location.order.empty()) continue;
-      const Value last = event(location.order.back()).value;
-      for (unsigned i = 0; i < location.size; ++i) {
-        const Address byte = location.address + i;
-        if (byte < observable.address || byte >= observable.address + observable.size) continue;
-        const unsigned shift = 8 * static_cast<unsigned>(byte - observable.address);
-        result = (result & ~(Value{0xFF} << shift)) | (((last >> (8 * i)) & 0xFF) << shift);
-      }
-    }
-    return result;
-  }
-
-  // The committed events, thread by thread. What stands behind an event that is still pending (a thread that waits for
-  // another to end) did not happen, though its fences are there already.
-  Trace trace() const {
-    std::vector<std::int32_t> number(run_.machine().n_events(), none);
-    Trace result;
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      for (EventId id : thread.events) {
-        if (event(id).state == EventState::pending || event(id).state == EventState::asleep) break;
-        if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
-        number[id] = static_cast<std::int32_t>(result.size());
-        result.push_back(trace_event(id));
-      }
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      for (EventId id : thread.events)
-        if (number[id] != none && event(id).kind == EventKind::read && event(id).read_from != no_event)
-          result[at(number[id])].link = number[event(id).read_from];
-    return result;
-  }
-
-  TraceEvent trace_event(EventId id) const {
-    const Event<W>& e = event(id);
-    TraceEvent result{run_.machine().place_of(e), e.kind, e.address, e.size, e.value, none};
-    if (e.kind == EventKind::write)
-      result.link = static_cast<std::int32_t>(run_.location(run_.find_location(e.address)).position_of(id));
-    return result;
   }
 
   // ---- Limits -----------------------------------------------------------------------------------------------------
@@ -812,11 +516,9 @@ class Explorer {
   CommitOrder order_;
   Limits limits_;
   const Progress& progress_;
-  const std::vector<std::string>& check_names_;
   Run<W> run_;
   ActiveReads<W> active_;
   Maximality<W> maximality_;
-  std::vector<Value> state_;
   std::uint64_t steps_ = 0;
   std::uint64_t n_dropped_ = 0;
   std::uint64_t n_waiting_ = 0;  // items of continuations that wait
@@ -825,6 +527,7 @@ class Explorer {
   std::optional<Clock::time_point> deadline_;
   Clock::time_point next_look_{};
   Outcome outcome_;
+  RunEnd<W> end_;
 };
 
 }  // namespace dekker::rsmc

@@ -59,6 +59,12 @@ class Maximality {
     return true;
   }
 
+  // The place in coherence, or the source, with which an access that is not committed yet would come last.
+  std::size_t last_place(EventId id, std::uint32_t place) const {
+    const bool reads_count = event(id).kind == EventKind::write || order_.same_location_reads;
+    return ceiling(event(id), run_.location(place), reads_count, Bits::all());
+  }
+
  private:
   const Event<W>& event(EventId id) const { return run_.event(id); }
 

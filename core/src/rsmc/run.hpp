@@ -454,6 +454,9 @@ class Run {
     settle();
   }
 
+  // What it might read from: the initial write and all others.
+  std::size_t n_sources(EventId id) { return locations_[location_of(id)].order.size() + 1; }
+
   Value initial_value(Address address, std::uint8_t size) const {
     Value result = 0;
     for (unsigned i = 0; i < size; ++i) result |= Value{machine_.initial_byte(address + i)} << (8 * i);

@@ -165,6 +165,7 @@ class _Search:
         self._part = part
         self._members = {item.number for item in part}
         self._known_exits: dict[int, list[EventClass]] = {}
+        self._longer = True
         self._entries = {
             item.number: [other for other in classes.by_atom[item.atom] if other.number in self._members]
             for item in part

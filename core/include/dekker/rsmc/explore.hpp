@@ -91,6 +91,7 @@ struct Statistics {
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion
   std::uint64_t stuck = 0;      // events that are not updates for which the model allowed no parameter
+  std::uint64_t not_last = 0;   // or did not allow what comes last in coherence, as continuations rely on
   std::uint64_t commits = 0;
   std::uint64_t checks = 0;
   std::uint64_t templates = 0;

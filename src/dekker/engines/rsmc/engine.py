@@ -72,16 +72,17 @@ def _mixed_sizes(
 
 
 def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> None:
-    """Derived orders are only shown to be valid. An event without a parameter fails and the run goes on to find races,
-    but with updates around it that is not enough."""
-    has_updates = any(event.tags & {"AMO", "X"} for event in program_events(task.program))
-    if has_updates and exploration.statistics.get("stuck", 0):
-        place = exploration.stuck_at
-        raise UnsupportedError(
-            f"under '{task.model.name}' the rsmc engine came to an event for which the model allows no parameter",
-            None if place is None else _span(task.program, place),
-            "use --engine axiomatic",
-        )
+    """Derived orders are only shown to be valid. The engine also relies on it that an access can always come last in
+    coherence."""
+    problems = {"stuck": "no parameter", "not_last": "not the parameter that comes last in coherence"}
+    for statistic, problem in problems.items():
+        if exploration.statistics.get(statistic, 0):
+            place = exploration.stuck_at
+            raise UnsupportedError(
+                f"under '{task.model.name}' the rsmc engine came to an event for which the model allows {problem}",
+                None if place is None else _span(task.program, place),
+                "use --engine axiomatic",
+            )
 
 
 def commit_order(task: Task) -> CommitOrder:
