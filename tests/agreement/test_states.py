@@ -103,6 +103,10 @@ def test_a_store_that_nobody_notices_takes_room() -> None:
     assert compare(2807)
 
 
+def test_a_store_of_another_thread_may_take_own_ones_with_it() -> None:
+    assert compare(3480)
+
+
 def test_random_programs() -> None:
     assert sum(compare(seed) for seed in range(SLICE)) > 20 * SLICE
     assert sum(compare_with_oracle(seed) for seed in range(SLICE)) > 2 * SLICE

@@ -262,11 +262,12 @@ class Expansion : protected Numbering {
     for (const Touch& touch : own) futures_.add_to(step_cells_, touch);
     if (own.empty()) return 0;
     std::uint64_t found = 0;
-    // Stores that may leave other buffers with this step, and all that these may take with them.
+    // Stores that may leave other buffers with this step, and all that these may take with them, also of its own buffer.
     for (bool grows = true; grows;) {
       grows = false;
       for (std::int32_t u = 0; at(u) < n; ++u)
         if (u != t && (found & bit(u)) == 0 && buffers_[at(u)].conflicts(step_cells_)) {
+          if (found == 0) step_cells_.add(buffers_[at(t)]);
           found |= bit(u);
           step_cells_.add(buffers_[at(u)]);
           grows = true;

@@ -33,7 +33,7 @@ STATUS = {
 @click.option(
     "--engine",
     type=click.Choice(sorted(ENGINES)),
-    help="(default: rsmc, and axiomatic for what that cannot run; auto: states for loops without a bound)",
+    help="(default: rsmc, and axiomatic for what that cannot run; auto: states for loops without bound, if it ends)",
 )
 @click.option(
     "--unroll",

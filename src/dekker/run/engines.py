@@ -20,6 +20,8 @@ Run = Callable[[Task], Result]
 ALL = "all"
 AUTO = "auto"
 ORACLE = "axiomatic"
+AUTO_STATES, AUTO_SECONDS = 300_000, 5.0
+"""What `auto` lets the states engine try."""
 MEMORY_VIOLATIONS = frozenset(("memory", "use after free", "double free", "release"))
 """After these, what a thread does is not the program's."""
 TRANSFORM = "transform"
@@ -196,29 +198,44 @@ def _run_traces(task: Task) -> tuple[str, Result]:
 
 
 def _run_fitting(task: Task) -> tuple[str, Result]:
-    reason = _reason_for_states(task)
-    if reason is not None:
-        try:
-            return states.NAME, replace(states.run(task), choice=reason)
-        except UnsupportedError:
-            if task.search.robust:
-                raise
-    name, result = _run_traces(task)
-    return name, replace(result, choice="" if name != rsmc.NAME else _reason_against_states(task))
-
-
-def _reason_for_states(task: Task) -> str | None:
-    """Loops that only what is read can end need no bound there."""
+    """Where a loop has no bound of its own, states if it ends within a budget."""
     if task.search.robust:
-        return "only this engine can tell whether a program is robust"
+        return states.NAME, replace(states.run(task), choice="only this engine can tell whether a program is robust")
+    loop = _open_loop(task)
+    searched = _search_within_budget(task) if loop is not None else None
+    if searched is not None and searched.stopped_by in (None, "violation", "interrupt"):
+        return states.NAME, replace(searched, choice=f"{loop} has no bound of its own")
+    name, result = _run_traces(task)
+    return name, replace(result, choice="" if name != rsmc.NAME else _reason_against_states(task, loop, searched))
+
+
+def _search_within_budget(task: Task) -> Result | None:
+    seconds = min(AUTO_SECONDS, (task.limits.timeout_s or 2 * AUTO_SECONDS) / 2)
+    n_states = min(AUTO_STATES, task.limits.max_traces or AUTO_STATES)
+    limits = replace(task.limits, timeout_s=seconds, max_traces=n_states)
+    try:
+        return states.run(replace(task, limits=limits))
+    except UnsupportedError:
+        return None
+
+
+def _open_loop(task: Task) -> str | None:
+    """Loops that only what is read can end need no bound in the states engine."""
     found = open_loop(task.program) if task.model.name in states.MODELS else None
     if found is None:
         return None
     function, span = found
-    return f"a loop in '{function}'{f' at {span}' if span is not None else ''} has no bound of its own"
+    return f"a loop in '{function}'{f' at {span}' if span is not None else ''}"
 
 
-def _reason_against_states(task: Task) -> str:
+def _reason_against_states(task: Task, loop: str | None, searched: Result | None) -> str:
     if task.model.name not in states.MODELS:
         return f"the states engine does not know the model '{task.model.name}'"
-    return "every loop has a bound of its own or only waits"
+    if loop is None:
+        return "every loop has a bound of its own or only waits"
+    if searched is None:
+        return f"the states engine does not handle the program; {loop} has no bound of its own"
+    n_states = searched.statistics["states"]
+    return (
+        f"{loop} has no bound of its own, but the states engine did not end within {n_states} states (--engine states)"
+    )

@@ -1,0 +1,26 @@
+/* Two threads that enter and leave a critical section for ever: whoever is inside must be alone. */
+#pragma once
+#include <assert.h>
+#include <pthread.h>
+#include "fence.h"
+
+static void enter(int me);
+static void leave(int me);
+
+static shared inside;
+
+static void *run(void *argument) {
+  int me = argument != 0;
+  for (;;) {
+    enter(me);
+    inside = me + 1;
+    assert(inside == me + 1);
+    leave(me);
+  }
+}
+
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, run, (void *)1L);
+  run(0);
+}
