@@ -22,7 +22,7 @@ from dekker.run.instrument import instrument_files
 )
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 def command(
-    paths: tuple[str, ...], model: str, output: str | None, select: str, buffer: int | None, cc: str | None
+    paths: tuple[str, ...], model: str, output: str | None, select: str | None, buffer: int | None, cc: str | None
 ) -> int:
     """Write a program whose sequentially consistent runs are those of PROGRAM under a weak memory model.
 
