@@ -92,10 +92,13 @@ def test_the_machine_on_the_corpus(model: str) -> None:
 
 
 def _compare_machine(paths: list[Path], model: str) -> int:
-    """On those tests that the interpreter knows, and that are small enough for it."""
+    """On those tests that the interpreter knows, and that are small enough for it. It guesses what is read among small
+    numbers, so there must be no pointers in memory."""
     compared = 0
     for path in paths:
         program = litmus(path, model)
+        if any(isinstance(cell.value, Address) for item in program.objects for cell in item.cells):
+            continue
         values = {0} | {value for value in _constants(program) if value < 16}
         n_reads = sum(isinstance(step, Load) for item in program.functions for step in item.body)
         if len(values) ** n_reads > MOST_COMBINATIONS or program.property.filter is not None:
