@@ -162,7 +162,7 @@ def test_wrong_files(tmp_path: Path) -> None:
 
 def test_limits(tmp_path: Path) -> None:
     counting = "var x = 0; class c(many) { read: r := x; s := r + 1; write: x := s }"
-    found = lang(tmp_path, counting, "--max-states", "3000", "--concrete", "1")
+    found = lang(tmp_path, counting, "--max-states", "20000", "--concrete", "1")
     assert found.status == 3
     assert "stopped by the limit of states" in found.out
     assert "`x` had" in found.out
