@@ -60,7 +60,8 @@ def test_long_stacks_are_folded(tmp_path: Path) -> None:
 
 def test_a_bound_that_no_execution_keeps_is_told(tmp_path: Path) -> None:
     text = "int n; void *g(void *p) { for (n = 0; n < 9; n++) ; return 0; }\n"
-    text = f"{THREADS}{text}int main(void) {{ pthread_t t; pthread_create(&t, 0, g, 0); return pthread_join(t, 0); }}"
+    main = "int main(void) { pthread_t t; pthread_create(&t, 0, g, 0); n = 0; return pthread_join(t, 0); }"
+    text = f"{THREADS}{text}{main}"
     assert "no execution came to its end" in check(tmp_path, text, "--engine", "rsmc").out
     assert "no execution came to its end" not in check(tmp_path, text, "--engine", "rsmc", "--unroll", "10").out
 

@@ -18,7 +18,7 @@ from dekker.ir.instructions import AtomicBegin, AtomicEnd, Await, Branch, Call, 
 CHOSEN_BY_NAME = {"init", "lock", "unlock", "trylock", "checked_unlock"}
 
 
-LOOPING = ("strings.ir", "numbers.ir", "sorting.ir")
+LOOPING = ("strings.ir", "numbers.ir", "sorting.ir", "format.ir")
 
 
 def test_only_what_goes_over_bytes_and_elements_loops() -> None:

@@ -61,7 +61,9 @@ def inline_atomics(blocks: list[Block], find: Find) -> list[Block]:
 
 
 def is_atomic_operation(name: str) -> bool:
-    return name.startswith(LIBRARY) and ("atomic" in name or "__to_failure_order" in name)
+    """Those that wait are known as a whole."""
+    is_one = "atomic" in name or "__to_failure_order" in name
+    return name.startswith(LIBRARY) and is_one and "wait" not in name
 
 
 @dataclass
