@@ -123,8 +123,8 @@ CHAIN = Family(
 
 def _late(places: int) -> Sketch:
     reader: Thread = (Load("r", "x"),)
-    looker: Thread = (*(Load("s", f"y{i}") for i in range(places)), Store("x", 1))
-    writer: Thread = tuple(Store(f"y{i}", 1) for i in range(places))
+    looker: Thread = (*(Load("s", f"place{i}") for i in range(places)), Store("x", 1))
+    writer: Thread = tuple(Store(f"place{i}", 1) for i in range(places))
     return Sketch(f"late-{places}", (reader, looker, writer), "exists", (Equals("r", 1, 0), Equals("s", 0, 1)))
 
 

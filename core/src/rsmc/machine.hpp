@@ -539,7 +539,7 @@ class Machine {
     }
   }
 
-  // A thread that wrote something since it began to read goes back as by a jump.
+  // A thread with an update that wrote something since it began to read goes back as by a jump.
   void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
     merge(state.control, sources_of(state, instruction.value));
     if (truth(state, instruction.value)) return;
@@ -553,8 +553,9 @@ class Machine {
     bool is_known = true;
     for (std::size_t i = round_start(state); i < state.events.size(); ++i) {
       const Event<W>& e = events_[state.events[i]];
-      if (e.kind != EventKind::write || e.state == EventState::absent) continue;
-      const std::optional<Value> writes = e.is_compare ? status_value(e) : Value{1};
+      // Stores of a round that waits are to variables of calls that have ended.
+      if (e.kind != EventKind::write || !e.is_compare || e.state == EventState::absent) continue;
+      const std::optional<Value> writes = status_value(e);
       if (writes && *writes != 0) return true;
       is_known = is_known && writes;
     }

@@ -158,10 +158,10 @@ class Assume:
 class Await:
     """Goes on if the condition is not 0. Otherwise the thread goes back to `target` and reads again, until it holds.
 
-    Unless there is a write among them, the steps from `target` to here have no effect when the condition fails, and do
-    then the same again if their reads return the same. So engines follow such a round only once: a thread whose
-    condition fails stops there, waiting, and its run is blocked, not complete. After a round with a write it goes back
-    as by a jump."""
+    Unless an update among them has written, the steps from `target` to here have no effect when the condition fails,
+    and do then the same again if their reads return the same: stores in them are to variables of calls that have ended.
+    So engines follow such a round only once: a thread whose condition fails stops there, waiting, and its run is
+    blocked, not complete. After a round in which an update has written it goes back as by a jump."""
 
     condition: Expr
     target: str

@@ -281,7 +281,7 @@ def _(instruction: Await, context: Context, path: Path, span: Span | None) -> It
     target = path.frames[-1].function.labels[instruction.target]
     for failed in assume(path, condition.term, False):
         start = failed.rounds.get((len(failed.frames), target), 0)
-        if any(event.kind == "W" for event in failed.events[start:]):
+        if any(event.kind == "W" and "RMW" in event.tags for event in failed.events[start:]):
             yield jump(context, failed, instruction.target)
         else:
             yield replace(failed, status="waiting", last_round=start)
