@@ -193,12 +193,12 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<std::pair<Address, Address>>& objects,
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
-                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
+                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
                          std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool> limits,
                          const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
-                                 std::get<4>(order), std::get<5>(order), std::get<6>(order)};
+                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
                       std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits)};
   Outcome outcome;
@@ -210,6 +210,10 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
     nb::dict result;
     result["mixed_sizes"] = nb::make_tuple(place_tuple(mixed.place), mixed.address, mixed.size, place_tuple(mixed.other),
                                            mixed.other_address, mixed.other_size);
+    return result;
+  } catch (const Guess& guess) {
+    nb::dict result;
+    result["guess"] = nb::make_tuple(place_tuple(guess.load), place_tuple(guess.store));
     return result;
   }
   return outcome_dict(outcome);

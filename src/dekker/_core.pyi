@@ -64,7 +64,7 @@ def explore(
     functions: tuple[Any, ...],
     model: ModelProgram,
     check_names: Sequence[str],
-    order: tuple[bool, bool, bool, bool, bool, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
     limits: tuple[int, bool, int, float, int, bool, bool, bool],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...

@@ -101,7 +101,8 @@ class Exploration:
     `violations` are kind, place, address and an example; runs were cut at the places `cut_at`; `n_alone` accesses and
     fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for
     which the model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of
-    another that it overlaps without being equal or races with in pieces, in which case there is nothing else."""
+    another that it overlaps without being equal or races with in pieces, and `guess` the places of a load and of the
+    store whose value it would have to guess; in these cases there is nothing else."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
@@ -114,6 +115,7 @@ class Exploration:
     n_alone: int = 0
     stuck_at: Place | None = None
     mixed_sizes: tuple[Place, int, int, Place, int, int] | None = None
+    guess: tuple[Place, Place] | None = None
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +133,7 @@ class ForbiddenStart(Exception):
 def explore(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
     limits: Limits,
     examples: bool = False,
     progress: Progress | None = None,
@@ -148,13 +150,15 @@ def explore(
         raise
     if "mixed_sizes" in found:
         return Exploration({}, [], {}, [], "", mixed_sizes=found["mixed_sizes"])
+    if "guess" in found:
+        return Exploration({}, [], {}, [], "", guess=found["guess"])
     return Exploration(**found)
 
 
 def _explore(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
     limits: Limits,
     examples: bool,
     progress: Progress | None,

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tests.strategies.critical_cycles import critical_cycles
+from tests.strategies.forwarding_chains import forwarding_chains
 from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, programs
 
 from dekker.engines.axiomatic.engine import LimitReached, accepted_executions
 from dekker.engines.rsmc import engine as rsmc
-from dekker.engines.rsmc.orders import COMMIT_ORDERS, CommitOrder
+from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import UnsupportedError
 from dekker.execution import Event, Execution
 from dekker.frontends import default_model, parse_program
@@ -57,21 +58,19 @@ def commit_before(execution: Execution, order: CommitOrder) -> list[set[int]]:
         name: [{j for j in range(size) if row >> j & 1} for row in rows] for name, rows in execution.relations.items()
     }
     po = rows["po"]
-    sources = [
-        {i for i in range(size) for name in ("addr", "pick-addr") if j in rows.get(name, [set()] * size)[i]}
-        for j in range(size)
-    ]
-    data = [
-        {i for i in range(size) for name in ("data", "pick-data") if j in rows.get(name, [set()] * size)[i]}
-        for j in range(size)
-    ]
+    # What only chooses the value of an update is not waited for; where that matters the engine refuses the program.
+    data_names = ("data",) if order.forwarding_of_updates else ("data", "pick-data")
+    sources, data = (
+        [{i for i in range(size) for name in names if j in rows.get(name, [set()] * size)[i]} for j in range(size)]
+        for names in (("addr", "pick-addr"), data_names)
+    )
     for j, event in enumerate(events):
         if event.initial or event.kind == "F":
             continue
         for name in ("addr", "data", "ctrl", "pick-addr", "pick-data", "pick-ctrl"):
             before[j] |= {i for i in range(size) if j in rows.get(name, [set()] * size)[i]}
         written_by = {i for i in range(size) if j in rows["rf"][i] and not events[i].initial}
-        forwarded = {i for i in written_by if order.forwarding and forwards(events[i], event)}
+        forwarded = {i for i in written_by if order.forwarding and forwards(events[i], event, order)}
         before[j] |= written_by - forwarded
         for i in forwarded:
             before[j] |= data[i] | sources[i]
@@ -84,8 +83,10 @@ def commit_before(execution: Execution, order: CommitOrder) -> list[set[int]]:
     return [{i for i in past if events[i].kind != "F"} for past in before]
 
 
-def forwards(write: Event, read: Event) -> bool:
-    return write.thread == read.thread and not (write.tags | read.tags) & {"X", "AMO"}
+def forwards(write: Event, read: Event, order: CommitOrder) -> bool:
+    if write.thread != read.thread or order.forwarding_of_updates:
+        return write.thread == read.thread
+    return not write.tags & {"X", "AMO"} and not {"AMO", "RMW"} <= read.tags
 
 
 def is_kept(events: tuple[Event, ...], po: list[set[int]], i: int, j: int, order: CommitOrder, forwarded: bool) -> bool:
@@ -134,6 +135,13 @@ def test_orders_are_valid(name: str, data: st.DataObject) -> None:
     check_validity(data.draw(programs(FLAVOURS.get(name, HARDWARE))), name)
 
 
+@pytest.mark.parametrize("name", [name for name in COMMIT_ORDERS if name not in ("rc11", "armv7")])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_orders_are_valid_on_forwarding_chains(name: str, data: st.DataObject) -> None:
+    check_validity(data.draw(forwarding_chains(may_fail=name not in NOT_FOR_UPDATES)), name)
+
+
 @pytest.mark.parametrize("name", [name for name in COMMIT_ORDERS if name != "rc11"])
 @settings(max_examples=60)
 @given(data=st.data())
@@ -159,7 +167,11 @@ exists (0:r1=1 /\\ 1:r1=1)
 
 def run_with(program: Program, model_name: str, order: CommitOrder, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.setitem(COMMIT_ORDERS, model_name, order)
-    return rsmc.run(Task(program, load_model(model_name)))
+    try:
+        return rsmc.run(Task(program, load_model(model_name)))
+    except rsmc.NeedsGuess:
+        assert order.forwarding_of_updates
+        reject()
 
 
 def results_by_seed(

@@ -24,7 +24,7 @@ from dekker.ir.text import print_program
 from dekker.ir.validate import validate
 from dekker.models import load_model, model_names
 from dekker.result import Result
-from dekker.run.prepare import QUIET_EXCHANGES
+from dekker.run.prepare import QUIET_EXCHANGES, RETRIES
 from dekker.task import Limits, Task
 
 EXAMPLES = 20
@@ -79,9 +79,9 @@ def converted(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
     return program, changed
 
 
-def with_quiet_exchanges(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
-    program = data.draw(waiting_programs(flavour, locks=True))
-    changed = wait_in_loops(program, quiet_exchanges=True)
+def with_quiet_exchanges(data: st.DataObject, flavour: str, model: str) -> tuple[Program, Program]:
+    program = data.draw(waiting_programs(replace(FLAVOURS[flavour], max_total=5), locks=True))
+    changed = wait_in_loops(program, quiet_exchanges=True, retries=model in RETRIES)
     assume(changed != program)
     validate(changed)
     return program, changed
@@ -128,14 +128,14 @@ def test_awaits_keep_final_states(model: str, flavour: str, data: st.DataObject)
 @settings(max_examples=QUIET_EXAMPLES, suppress_health_check=SLOW)
 @given(data=st.data())
 def test_quiet_exchanges_keep_final_states(model: str, flavour: str, data: st.DataObject) -> None:
-    check_states(*with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5)), model, QUIET_ROUNDS)
+    check_states(*with_quiet_exchanges(data, flavour, model), model, QUIET_ROUNDS)
 
 
 @pytest.mark.parametrize(("model", "flavour"), QUIET_CASES)
 @settings(max_examples=QUIET_EXAMPLES, suppress_health_check=SLOW)
 @given(data=st.data())
 def test_rsmc_runs_quiet_exchanges_as_the_oracle_does(model: str, flavour: str, data: st.DataObject) -> None:
-    check_engines(with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5))[1], model)
+    check_engines(with_quiet_exchanges(data, flavour, model)[1], model)
 
 
 @pytest.mark.parametrize("buffers", Buffers)
@@ -167,7 +167,7 @@ def test_awaits_keep_final_states_campaign(model: str, flavour: str, data: st.Da
 @settings(max_examples=CAMPAIGN_EXAMPLES, suppress_health_check=SLOW)
 @given(data=st.data())
 def test_quiet_exchanges_keep_final_states_campaign(model: str, flavour: str, data: st.DataObject) -> None:
-    check_states(*with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5)), model, QUIET_ROUNDS)
+    check_states(*with_quiet_exchanges(data, flavour, model), model, QUIET_ROUNDS)
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_quiet_exchanges_keep_final_states_campaign(model: str, flavour: str, da
 @settings(max_examples=CAMPAIGN_EXAMPLES, suppress_health_check=SLOW)
 @given(data=st.data())
 def test_rsmc_runs_quiet_exchanges_as_the_oracle_does_campaign(model: str, flavour: str, data: st.DataObject) -> None:
-    check_engines(with_quiet_exchanges(data, replace(FLAVOURS[flavour], max_total=5))[1], model)
+    check_engines(with_quiet_exchanges(data, flavour, model)[1], model)
 
 
 @pytest.mark.slow

@@ -63,39 +63,40 @@ class CommitBefore {
 
   // What commit-before puts before the event, in run indices. `source` is the write that a read takes its value from.
   Bits past_of(const std::vector<RunItem<W>>& run, EventId id, EventId source) const {
+    const bool forwards = source != no_event && may_forward(machine_.event(id), machine_.event(source));
+    Bits past = past_but_value(run, id, source, forwards);
+    if (!forwards) return past;
+    const Sources<W> value = machine_.resolved(machine_.event(source).data_sources);
+    (value.direct | value.picked).for_each([&](std::size_t s) { include(run, past, static_cast<EventId>(s)); });
+    return past;
+  }
+
+  // The store of its thread, if there is one, that the model lets this read take its value from before that is known: it
+  // hangs on what chooses the value of the store or decides whether there is one, and the read waits for that for no other
+  // reason.
+  EventId guessed_store(const std::vector<RunItem<W>>& run, EventId id) const {
+    const Event<W>& read = machine_.event(id);
+    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(read.thread)].events;
+    for (auto i = static_cast<std::size_t>(read.index); i-- > 0;) {
+      const Event<W>& store = machine_.event(events[i]);
+      if (store.kind != EventKind::write || !same_place(store, read)) continue;
+      if (hangs_on_a_choice(run, id, events[i])) return events[i];
+      if (!store.is_compare && store.role != Role::conditional_store) break;
+    }
+    return no_event;
+  }
+
+  Bits past_but_value(const std::vector<RunItem<W>>& run, EventId id, EventId source, bool forwards) const {
     Bits past;
     const Event<W>& e = machine_.event(id);
-    const auto include_item = [&](std::uint32_t run_index) {
-      past |= run[run_index].past;
-      past.set(run_index);
-    };
-    const auto include = [&](EventId other) {
-      const Event<W>& o = machine_.event(other);
-      if (o.kind == EventKind::fence || o.state == EventState::pending) return;
-      if (o.state != EventState::absent || o.failed_early) {
-        include_item(o.run_index);
-        return;
-      }
-      // What decided that the write of a store-conditional or compare-exchange is absent.
-      if (o.chosen_by != no_event) {
-        include_item(machine_.event(o.chosen_by).run_index);
-        return;
-      }
-      const Event<W>& read = machine_.event(o.partner);
-      if (read.state != EventState::pending) include_item(read.run_index);
-      const Sources<W> expected = machine_.resolved(read.data_sources);
-      (expected.direct | expected.picked).for_each([&](std::size_t s) {
-        const Event<W>& compared = machine_.event(static_cast<EventId>(s));
-        if (compared.state == EventState::committed) include_item(compared.run_index);
-      });
-    };
+    const auto include = [&](EventId other) { this->include(run, past, other); };
     const auto include_sources = [&](const Sources<W>& sources) {
       if (sources.empty()) return;
       const Sources<W> exact = machine_.resolved(sources);
       (exact.direct | exact.picked).for_each([&](std::size_t s) { include(static_cast<EventId>(s)); });
     };
-    const bool forwards = source != no_event && may_forward(e, machine_.event(source));
     if (source != no_event && !forwards) include(source);
+    if (forwards && machine_.event(source).chosen_by != no_event) include(machine_.event(source).chosen_by);
     const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(e.thread)].events;
     if (order_.in_order) {
       for (EventId other : events) {
@@ -116,7 +117,6 @@ class CommitBefore {
     }
     if (e.must_fail) include(e.partner);
     else if (e.kind == EventKind::write || e.failed_class != e.event_class) include_sources(e.data_sources);
-    if (forwards) include_sources(machine_.event(source).data_sources);
     for (EventId other : events) {
       const Event<W>& earlier = machine_.event(other);
       if (earlier.index >= e.index) break;
@@ -143,7 +143,9 @@ class CommitBefore {
 
   // May the read take this value before the write is committed?
   bool may_forward(const Event<W>& read, const Event<W>& write) const {
-    return order_.forwarding && read.role == Role::plain && write.role == Role::plain && read.thread == write.thread;
+    if (!order_.forwarding || read.thread != write.thread || read.role == Role::synchronised) return false;
+    if (order_.forwarding_of_updates) return !write.is_compare;
+    return write.role == Role::plain && (read.role != Role::update_read || read.has_failed);
   }
 
   static bool same_place(const Event<W>& left, const Event<W>& right) {
@@ -151,6 +153,45 @@ class CommitBefore {
   }
 
  private:
+  static void include_item(const std::vector<RunItem<W>>& run, Bits& past, std::uint32_t run_index) {
+    past |= run[run_index].past;
+    past.set(run_index);
+  }
+
+  void include(const std::vector<RunItem<W>>& run, Bits& past, EventId id) const {
+    const Event<W>& e = machine_.event(id);
+    if (e.kind == EventKind::fence || e.state == EventState::pending) return;
+    if (e.state != EventState::absent || e.failed_early) {
+      include_item(run, past, e.run_index);
+      return;
+    }
+    // What decided that the write of a store-conditional or compare-exchange is absent.
+    if (e.chosen_by != no_event) {
+      include_item(run, past, machine_.event(e.chosen_by).run_index);
+      return;
+    }
+    const Event<W>& read = machine_.event(e.partner);
+    if (read.state != EventState::pending) include_item(run, past, read.run_index);
+    const Sources<W> expected = machine_.resolved(read.data_sources);
+    (expected.direct | expected.picked).for_each([&](std::size_t s) {
+      const Event<W>& compared = machine_.event(static_cast<EventId>(s));
+      if (compared.state == EventState::committed) include_item(run, past, compared.run_index);
+    });
+  }
+
+  bool hangs_on_a_choice(const std::vector<RunItem<W>>& run, EventId read, EventId store) const {
+    const Sources<W> value = machine_.resolved(machine_.event(store).data_sources);
+    if (value.picked.empty()) return false;
+    Bits past = past_but_value(run, read, store, true);
+    value.direct.for_each([&](std::size_t s) { include(run, past, static_cast<EventId>(s)); });
+    bool found = false;
+    value.picked.for_each([&](std::size_t s) {
+      const Event<W>& chooser = machine_.event(static_cast<EventId>(s));
+      found = found || chooser.state == EventState::pending || !past.test(chooser.run_index);
+    });
+    return found;
+  }
+
   bool sources_decided(const Event<W>& e) const {
     if (e.chosen_by != no_event && machine_.event(e.chosen_by).state == EventState::pending) return false;
     if (!machine_.are_decided(e.address_sources) || !machine_.are_decided(e.control)) return false;

@@ -110,6 +110,7 @@ class Explorer {
   void explore_read(EventId id) {
     const Key key = run_.key_of(id);
     const std::uint32_t place = run_.location_of(id);
+    run_.require_no_guess(id);
     const Mark before = run_.mark();
     const bool fails_elsewhere = run_.failure_frees_others(id);
     Activation<W> activation{key, before, run_.items().size(), run_.new_stamp(), fails_elsewhere};
@@ -122,6 +123,8 @@ class Explorer {
       explore_read_from(id, place, source);
       run_.undo(before);
     }
+    explore_forwarded_failure(id, activation);
+    run_.undo(before);
     activation.sleeps |= activation.tries_again && n_ends() == ends_before;
     explore_asleep(id, activation);
     run_.undo(before);
@@ -194,6 +197,14 @@ class Explorer {
       return;
     }
     explore_rest_of_step(id, place, source);
+  }
+
+  // In a run that goes on only to find races, what could be taken from an own update before that found no place.
+  void explore_forwarded_failure(EventId id, const Activation<W>& activation) {
+    const EventId write = run_.failed_source(id);
+    if (write == no_event || stopped() || !run_.commit_forward(id, write, ItemKind::read)) return;
+    run_.set_stamp(id, activation.stamp);
+    explore();
   }
 
   // An access of no object, or of one that was released, is reported even if it makes its thread wait.

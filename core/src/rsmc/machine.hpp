@@ -88,6 +88,7 @@ struct Event {
   bool is_compare = false;
   bool is_quiet = false;  // a comparison that succeeds if the values differ
   bool is_weak = false;
+  bool has_failed = false;    // the committed read of a compare-exchange that failed
   bool must_fail = false;     // the read of a compare-exchange whose failure was decided in advance
   bool must_succeed = false;  // or whose success was
   bool failed_early = false;  // and its write

@@ -81,6 +81,7 @@ class Maximality {
     for (std::size_t k = i + 1; k < std::min(i + 3, run_.items().size()); ++k) {
       const Event<W>& next = event(run_.items()[k].event);
       if (run_.items()[k].kind != ItemKind::write || next.role == Role::plain || next.partner != read) continue;
+      if (!run_.is_one_step(read, run_.items()[k].event, run_.items()[k].past)) return i;
       return next.role == Role::update_write || always_succeeds(read, i + 1) ? k : i;
     }
     return i;
@@ -112,6 +113,7 @@ class Maximality {
   }
 
   bool read_came_last(const Event<W>& e, const Bits& past) const {
+    if (e.read_from != no_event && event(e.read_from).state == EventState::failed) return false;
     if (e.read_from != no_event && event(e.read_from).state == EventState::pending) return true;
     if (e.read_from != no_event && !is_previous(e.read_from, e, past)) return false;
     const Location<W>& location = run_.location(run_.find_location(e.address));
@@ -154,16 +156,18 @@ class Maximality {
       if (later.address != e.address || !is_previous(id, e, past)) continue;
       if (later.kind == EventKind::write) {
         result = std::min(result, location.position_of(id) - 1);
-      } else if (reads_count && !reads_from_pending_or(later, e)) {
+      } else if (reads_count && !is_forwarded_from_later(later, e, past)) {
         result = std::min(result, later.read_from == no_event ? 0 : location.position_of(later.read_from));
       }
     }
     return result;
   }
 
-  bool reads_from_pending_or(const Event<W>& read, const Event<W>& write) const {
+  // Does the read have its value from a store that came after `e` did, or comes then, or is `e`?
+  bool is_forwarded_from_later(const Event<W>& read, const Event<W>& e, const Bits& past) const {
     if (read.read_from == no_event) return false;
-    return &event(read.read_from) == &write || event(read.read_from).state == EventState::pending;
+    const Event<W>& source = event(read.read_from);
+    return &source == &e || source.state != EventState::committed || !is_previous(read.read_from, e, past);
   }
 
   bool is_default(EventId choice) const {

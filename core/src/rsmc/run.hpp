@@ -72,6 +72,24 @@ class Run {
 
   Bits past_of(EventId id, EventId source) const { return commit_before_.past_of(items_, id, source); }
 
+  // The last own write before the read, if it is one that failed and whose value the read may take.
+  EventId failed_source(EventId read) const {
+    if (!is_abandoned() || !order_.forwarding_of_updates) return no_event;
+    const std::vector<EventId>& events = events_of(event(read).thread);
+    for (auto i = at(event(read).index); i-- > 0;) {
+      const Event<W>& e = event(events[i]);
+      if (e.kind != EventKind::write || e.state == EventState::absent || !commit_before_.same_place(e, event(read))) continue;
+      return e.state == EventState::failed && commit_before_.may_forward(event(read), e) ? events[i] : no_event;
+    }
+    return no_event;
+  }
+
+  void require_no_guess(EventId read) const {
+    if (!order_.forwarding_of_updates) return;
+    const EventId store = commit_before_.guessed_store(items_, read);
+    if (store != no_event) throw Guess{machine_.place_of(event(read)), machine_.place_of(event(store))};
+  }
+
   Key key_of(EventId id) const { return {machine_.event(id).thread, machine_.event(id).index}; }
 
   EventId event_at(Key key) const {
@@ -143,25 +161,16 @@ class Run {
 
   // Source 0 is the initial write, the others follow in coherence order. `kind` is one of the kinds of reads.
   bool commit_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind = ItemKind::read) {
-    const bool fails = kind == ItemKind::failed_read;
     enter_shadows(id);
     Location<W>& location = locations_[place];
     Event<W>& e = machine_.event(id);
     e.read_from = source == 0 ? no_event : location.order[source - 1];
     e.value = source == 0 ? location.initial_value : machine_.event(e.read_from).value;
-    bool failed = fails;
-    if (e.must_fail) {
-      // It does not wait for what it is compared with; whether it could fail is asked at the end.
-      if (fails) return false;
-      failed = true;
-    } else if (e.is_compare) {
-      const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);
-      if (fails && !succeeds.value_or(false)) return false;
-      failed = fails || !succeeds.value_or(true);
-      if (kind == ItemKind::successful_read && failed) return false;
-    }
+    const std::optional<bool> failed = fails_as(kind, e);
+    if (!failed) return false;
+    e.has_failed = *failed;
     enter_items(id, kind, e.read_from);
-    enter_matrix(id, failed ? e.failed_class : e.event_class, place);
+    enter_matrix(id, *failed ? e.failed_class : e.event_class, place);
     const std::uint32_t m = e.matrix_index;
     matrix_.insert_reads_from(source == 0 ? location.initial_index : machine_.event(e.read_from).matrix_index, m);
     Bits later;
@@ -169,15 +178,11 @@ class Run {
     matrix_.insert_overwritten_by(later);
     (source == 0 ? location.initial_readers : machine_.event(e.read_from).readers).set(m);
     trail_.push_back({Change::read, id, place});
-    if (!decide()) return false;
-    if (kind == ItemKind::successful_read) require_success(id);
-    if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
-    proceed(e.thread);
-    return true;
+    return finish_read(id, kind, *failed);
   }
 
-  // The write it reads from is not committed yet; its value is known.
-  bool commit_forward(EventId id, EventId source) {
+  // The write it reads from is not committed yet, or has failed; its value is known.
+  bool commit_forward(EventId id, EventId source, ItemKind kind) {
     const std::uint32_t place = location_of(id);
     enter_shadows(id);
     Event<W>& e = machine_.event(id);
@@ -185,14 +190,15 @@ class Run {
     e.read_from = source;
     write.value = *machine_.value(write.value_node) & low_bits(8u * write.size);
     e.value = write.value;
+    const std::optional<bool> failed = fails_as(kind, e);
+    if (!failed) return false;
+    e.has_failed = *failed;
     if (write.shadow_index == none) enter_shadow(source);
-    enter_items(id, ItemKind::read, source);
-    enter_matrix(id, e.event_class, place);
+    enter_items(id, kind, source);
+    enter_matrix(id, *failed ? e.failed_class : e.event_class, place);
     write.readers.set(e.matrix_index);
     trail_.push_back({Change::read, id, place});
-    if (!decide()) return false;
-    proceed(e.thread);
-    return true;
+    return finish_read(id, kind, *failed);
   }
 
   bool commit_write(EventId id, std::uint32_t place, std::size_t position) {
@@ -335,7 +341,7 @@ class Run {
       case ItemKind::successful_read: {
         if (item.parameter.thread == item.event.thread) {
           const EventId source = event_at(item.parameter);
-          if (machine_.event(source).state == EventState::pending) return commit_forward(id, source);
+          if (is_not_in_place(event(source))) return commit_forward(id, source, item.kind);
         }
         const std::uint32_t place = location_of(id);
         return commit_read(id, place, position_after(place, item.parameter), item.kind);
@@ -410,14 +416,24 @@ class Run {
     machine_.resolve_address(machine_.event(write));
     const Event<W>& e = machine_.event(write);
     if (!commit_before_.is_ready(machine_.threads()[at(e.thread)], e)) return no_event;
+    return is_one_step(read, write, past_of(write, no_event)) ? write : no_event;
+  }
+
+  // Do the halves of an update belong together, if this comes before the second?
+  bool is_one_step(EventId read, EventId write, Bits past) const {
+    if (order_.in_order) return true;
+    past.clear(machine_.event(read).run_index);
+    const EventId choice = event(write).chosen_by;
+    const bool chose = choice != no_event && event(choice).state == EventState::committed;
+    if (chose && event(choice).run_index > event(read).run_index) past.clear(event(choice).run_index);
     Bits before = items_[machine_.event(read).run_index].past;
-    e.fenced_after.for_each([&](std::size_t fenced) {
+    machine_.event(write).fenced_after.for_each([&](std::size_t fenced) {
       const Event<W>& o = machine_.event(static_cast<EventId>(fenced));
       if (o.state == EventState::absent && !o.failed_early) return;
       before |= items_[o.run_index].past;
       before.set(o.run_index);
     });
-    return past_between(read, write).is_subset_of(before) ? write : no_event;
+    return past.is_subset_of(before);
   }
 
   // What comes before an update whose read is committed and whose write may follow at once.
@@ -515,6 +531,31 @@ class Run {
     const Event<W>& read = machine_.event(e.partner);
     if (read.state != EventState::committed || machine_.compare_succeeds(read, read.value).value_or(true)) return false;
     mark_absent(id);
+    return true;
+  }
+
+  static bool is_not_in_place(const Event<W>& write) {
+    return write.state == EventState::pending || write.state == EventState::failed;
+  }
+
+  // Whether the compare-exchange that the read begins fails with its value; nothing if that is not possible for this kind.
+  std::optional<bool> fails_as(ItemKind kind, const Event<W>& read) const {
+    const bool is_to_fail = kind == ItemKind::failed_read;
+    // It does not wait for what it is compared with; whether it could fail is asked at the end.
+    if (read.must_fail) return is_to_fail ? std::nullopt : std::optional(true);
+    if (!read.is_compare) return is_to_fail;
+    const std::optional<bool> succeeds = machine_.compare_succeeds(read, read.value);
+    if (is_to_fail && !succeeds.value_or(false)) return std::nullopt;
+    const bool failed = is_to_fail || !succeeds.value_or(true);
+    return kind == ItemKind::successful_read && failed ? std::nullopt : std::optional(failed);
+  }
+
+  bool finish_read(EventId id, ItemKind kind, bool failed) {
+    if (!decide()) return false;
+    const Event<W>& e = machine_.event(id);
+    if (kind == ItemKind::successful_read) require_success(id);
+    if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
+    proceed(e.thread);
     return true;
   }
 

@@ -36,6 +36,8 @@ struct CommitOrder {
   // A load may take the value of a store of its own thread before that store is committed. The model must then define
   // from-read by itself: the store adds pairs between events that are there already.
   bool forwarding = false;
+  // So may the read of an update that succeeds, and so may both with the value of an update or store-conditional.
+  bool forwarding_of_updates = false;
   // What uses the status of a store-conditional waits until its write is committed.
   bool status_is_dependency = false;
   // Not 0: what to commit next is drawn at random, which must make no difference to what is found.
@@ -126,10 +128,17 @@ struct MixedSizes {
   std::uint8_t other_size = 0;
 };
 
+// The model lets a load take the value of an earlier store of its thread before it is known which value that is, or whether
+// there is a store at all. The explorer does not guess.
+struct Guess {
+  Place load;
+  Place store;
+};
+
 // Called now and then; returning false ends the exploration.
 using Progress = std::function<bool(const Statistics&)>;
 
-// Throws MixedSizes. `flag_names` names the checks of the model.
+// Throws MixedSizes and Guess. `flag_names` names the checks of the model.
 Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
                 const CommitOrder& order, const Limits& limits, const Progress& progress);
 

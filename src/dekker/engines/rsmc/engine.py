@@ -34,6 +34,10 @@ TOO_DEEP = "calls are nested too deeply"
 STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
+class NeedsGuess(UnsupportedError):
+    """The model lets a load have a value that is not known yet."""
+
+
 def run(task: Task) -> Result:
     """Every trace that the model allows, exactly once."""
     order = commit_order(task)
@@ -45,6 +49,7 @@ def run(task: Task) -> Result:
         order.same_location_reads,
         order.same_location_writes,
         order.forwarding,
+        order.forwarding_of_updates,
         bool(task.model.uses & STATUS_DEPENDENCIES),
         order.pick_seed,
         order.most_waiting,
@@ -54,6 +59,8 @@ def run(task: Task) -> Result:
         exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
     except ForbiddenStart as error:
         raise UnsupportedError(f"the rsmc engine cannot run '{task.model.name}': {error}") from None
+    if exploration.guess is not None:
+        raise _guess(task, *exploration.guess)
     if not is_built_in(task.model):
         _require_freedom_from_deadlocks(task, exploration)
     if exploration.mixed_sizes is not None:
@@ -69,6 +76,17 @@ def _mixed_sizes(
 
     racing = (address, size) == (other_address, other_size)
     return MixedSizes(access(place, address, size), access(other, other_address, other_size), racing=racing)
+
+
+def _guess(task: Task, load: Place, store: Place) -> NeedsGuess:
+    line = getattr(_span(task.program, store), "line", None)
+    where = "" if line is None else f" of line {line}"
+    return NeedsGuess(
+        f"'{task.model.name}' lets this load take the value of the store{where} before it is known which value that is"
+        " or whether there is a store: the rsmc engine does not guess values",
+        _span(task.program, load),
+        "use --engine axiomatic",
+    )
 
 
 def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> None:

@@ -36,13 +36,15 @@ class CommitOrder:
     """`same_location_reads`, `same_location_writes`: reads of one location stay in order; a write waits for all earlier
     accesses of its location. `forwarding`: a load may take the value of an own store before that store is committed,
     because the model orders neither the store's earlier accesses of the location before such a load, nor the store
-    itself. `pick_seed`, unless 0, makes the explorer draw what to commit next; `most_waiting`
+    itself. `forwarding_of_updates`: so may the read of an update, and both may with the value of an own update or
+    store-conditional. `pick_seed`, unless 0, makes the explorer draw what to commit next; `most_waiting`
     bounds what it puts off, in events. Neither changes what it finds."""
 
     in_order: bool
     same_location_reads: bool = True
     same_location_writes: bool = True
     forwarding: bool = False
+    forwarding_of_updates: bool = False
     pick_seed: int = 0
     most_waiting: int = 100_000
     local: Callable[[Event], LocalOrder] = lambda event: UNORDERED
@@ -88,7 +90,7 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "rc11": IN_ORDER,
     "power": CommitOrder(in_order=False),
     "armv7": CommitOrder(in_order=False, same_location_writes=False, forwarding=True),
-    "aarch64": CommitOrder(in_order=False, forwarding=True, local=_aarch64),
+    "aarch64": CommitOrder(in_order=False, forwarding=True, forwarding_of_updates=True, local=_aarch64),
     "riscv": CommitOrder(in_order=False, forwarding=True, local=_riscv),
     "rmo": CommitOrder(in_order=False, forwarding=True, same_location_reads=False, local=_full_updates),
 }

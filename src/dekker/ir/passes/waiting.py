@@ -98,13 +98,15 @@ _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
 Numbers = dict[str, int]
 
 
-def wait_in_loops(program: Program, *, quiet_exchanges: bool = False) -> Program:
-    """The program with awaits for all back edges that fulfil the conditions."""
+def wait_in_loops(program: Program, *, quiet_exchanges: bool = False, retries: bool = False) -> Program:
+    """The program with awaits for all back edges that fulfil the conditions. With `retries`, assumptions for those of
+    loops that try again (`retrying`)."""
     if all(next(_back_edges(function), None) is None for function in program.functions):
         return program
     callees = Callees(program)
     functions = tuple(
-        _convert(function, _observed(program, function), callees, quiet_exchanges) for function in program.functions
+        _convert(function, _observed(program, function), callees, quiet_exchanges, retries)
+        for function in program.functions
     )
     return program if functions == program.functions else replace(program, functions=functions)
 
@@ -122,12 +124,14 @@ def _observed(program: Program, function: Function) -> frozenset[str]:
     )
 
 
-def _convert(function: Function, observed: frozenset[str], callees: Callees, quiet_exchanges: bool) -> Function:
+def _convert(
+    function: Function, observed: frozenset[str], callees: Callees, quiet_exchanges: bool, retries: bool
+) -> Function:
     edges = list(_back_edges(function))
     if not edges:
         return function
     live = live_at_starts(function, observed)
-    facts = _Facts(function, callees, predecessors(function), live, _constants(function), quiet_exchanges)
+    facts = _Facts(function, callees, predecessors(function), live, _constants(function), quiet_exchanges, retries)
     body = list(function.body)
     for index in edges:
         for position, instruction in _replacements(facts, index):
@@ -151,6 +155,7 @@ class _Facts:
     live: list[frozenset[Resource]]
     constants: list[Numbers]
     quiet_exchanges: bool
+    retries: bool
 
 
 @dataclass(frozen=True)
@@ -194,7 +199,7 @@ def _replacements(facts: _Facts, edge: int) -> list[tuple[int, Instruction]]:
 
 def _retries(loop: _Loop) -> bool:
     facts = loop.facts
-    if not facts.quiet_exchanges or loop.members(StoreConditional, Rmw, Call):
+    if not facts.retries or loop.members(StoreConditional, Rmw, Call):
         return False
     known: Knowledge = dict(facts.constants[loop.head])
     steps = follow(facts.function, loop.head, known, loop.body.__contains__, nothing_succeeds=True, once=True)
