@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
 from dekker.engines.axiomatic.candidates import Structure
-from dekker.engines.axiomatic.engine import accepted_executions
+from dekker.engines.axiomatic.engine import LimitReached, accepted_executions
 from dekker.ir.program import Program
 from dekker.models import load_model
-from dekker.task import Task
+from dekker.task import Limits, Task
 
 STRONGER_WEAKER = [
     ("sc", "ibm370"),
@@ -25,14 +25,24 @@ STRONGER_WEAKER = [
 ]
 EXAMPLES = 30
 CAMPAIGN_EXAMPLES = 3000
+LONGEST_S = 5
 
 
 def execution_keys(program: Program, model: str) -> set[object]:
     """One key per execution. Final registers take part, because a failed store-conditional leaves no event."""
-    return {
-        (accepted.structure.events, _registers(accepted.structure), tuple(accepted.structure.rf), tuple(accepted.co))
-        for accepted in accepted_executions(Task(program, load_model(model)))
-    }
+    task = Task(program, load_model(model), Limits(timeout_s=LONGEST_S))
+    try:
+        return {
+            (
+                accepted.structure.events,
+                _registers(accepted.structure),
+                tuple(accepted.structure.rf),
+                tuple(accepted.co),
+            )
+            for accepted in accepted_executions(task)
+        }
+    except LimitReached:
+        reject()
 
 
 def _registers(structure: Structure) -> tuple[tuple[tuple[str, int], ...], ...]:

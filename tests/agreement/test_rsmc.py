@@ -240,6 +240,29 @@ COMPARE_EXCHANGES = [
         "a = load.4 exclusive [&x]\ns = store-conditional.4 [&x] = 1\nassume s eq.64 0",
         "",
     ),
+    # A load has the value of an own update before that finds a place, which it may not find in this run.
+    (
+        (
+            "store.4 [&z] = 1\nfence dmb.st\na = rmw.xchg.4 [&x], 11\nr = load.4 [&x]\nt = r xor.64 r\n"
+            "d = rmw.xchg.4 [&y add.64 t], 12"
+        ),
+        "a = load.4 [&y]\nt = a xor.64 a\nr = rmw.xchg.4 [&x add.64 t], 22",
+        "",
+    ),
+    # The halves of an update that are parted, and what else comes between.
+    (
+        "p = load.4 [&y]\nfence dmb.st\nstore.4 [&x] = 11\nr = load.4 [&x]\nt = r xor.64 r\nstore.4 [&y add.64 t] = 12",
+        (
+            "store.4 [&z] = 1\nfence dmb.st\na = rmw.add.4 [&y], 21\nr = load.4 [&y]\nt = r xor.64 r\n"
+            "store.4 [&x add.64 t] = 22"
+        ),
+        "",
+    ),
+    (
+        "store.4 [&x] = 11\nr, s = cmpxchg.4 [&x] 11 -> 13\nt = r xor.64 r\nstore.4 [&y add.64 t] = 12",
+        "a = load.4 [&y]\nt = a xor.64 a\nr = rmw.xchg.4 [&x add.64 t], 22",
+        "",
+    ),
     # An assertion is a branch.
     ("r = load.4 [&y]", 'r = load.4 [&x]\nassert r ne.32 0, "not yet"\nstore.4 [&y] = 2', "store.4 [&x] = 1"),
 ]

@@ -90,5 +90,5 @@ def test_limits(file: str) -> None:
 
 def test_reductions_change_no_verdict(file: str) -> None:
     for switch in ("--no-static-local", "--no-dynamic-local", "--no-reduction", "--no-symmetry", "--depth-first"):
-        assert dekker("check", file, "-m", "tso", switch, "--", STRONG).status == 0
-        assert dekker("check", file, "-m", "tso", switch, "--", RELAXED).status == 1
+        assert dekker("check", file, "-m", "tso", "--engine", "states", switch, "--", STRONG).status == 0
+        assert dekker("check", file, "-m", "tso", "--engine", "states", switch, "--", RELAXED).status == 1

@@ -80,7 +80,8 @@ class Maximality {
     if (event(read).kind != EventKind::read) return i;
     for (std::size_t k = i + 1; k < std::min(i + 3, run_.items().size()); ++k) {
       const Event<W>& next = event(run_.items()[k].event);
-      if (run_.items()[k].kind != ItemKind::write || next.role == Role::plain || next.partner != read) continue;
+      if (next.kind == EventKind::choice && next.thread == event(read).thread) continue;
+      if (run_.items()[k].kind != ItemKind::write || next.role == Role::plain || next.partner != read) return i;
       if (!run_.is_one_step(read, run_.items()[k].event, run_.items()[k].past)) return i;
       return next.role == Role::update_write || always_succeeds(read, i + 1) ? k : i;
     }
