@@ -173,12 +173,10 @@ class Explorer {
 
   void explore_read_from(EventId id, std::uint32_t place, std::size_t source) {
     const Mark before = run_.mark();
-    const Activation<W>* const activation = active_.find(run_.key_of(id));
-    const bool only_success = activation != nullptr && activation->only_success;
-    explore_read_as(only_success ? ItemKind::successful_read : ItemKind::read, id, place, source);
+    const Activation<W>& activation = *active_.find(run_.key_of(id));
+    explore_read_as(activation.only_success ? ItemKind::successful_read : ItemKind::read, id, place, source);
     run_.undo(before);
-    const bool may_fail = event(id).is_weak && !only_success && !event(id).must_fail;
-    if (!may_fail || stopped()) return;
+    if (!may_fail_by_chance(id, activation) || stopped()) return;
     explore_read_as(ItemKind::failed_read, id, place, source);
     run_.undo(before);
   }
@@ -202,9 +200,20 @@ class Explorer {
   // In a run that goes on only to find races, what could be taken from an own update before that found no place.
   void explore_forwarded_failure(EventId id, const Activation<W>& activation) {
     const EventId write = run_.failed_source(id);
-    if (write == no_event || stopped() || !run_.commit_forward(id, write, ItemKind::read)) return;
-    run_.set_stamp(id, activation.stamp);
-    explore();
+    if (write == no_event) return;
+    const Mark before = run_.mark();
+    for (const ItemKind kind : {activation.only_success ? ItemKind::successful_read : ItemKind::read, ItemKind::failed_read}) {
+      if (stopped() || (kind == ItemKind::failed_read && !may_fail_by_chance(id, activation))) return;
+      if (run_.commit_forward(id, write, kind)) {
+        run_.set_stamp(id, activation.stamp);
+        explore();
+      }
+      run_.undo(before);
+    }
+  }
+
+  bool may_fail_by_chance(EventId read, const Activation<W>& activation) const {
+    return event(read).is_weak && !activation.only_success && !event(read).must_fail;
   }
 
   // An access of no object, or of one that was released, is reported even if it makes its thread wait.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import TypeVar
 
 from dekker.errors import AccessPlace, MixedSizes
@@ -11,14 +12,16 @@ from dekker.ir.passes.split_accesses import can_be_split, split_access
 from dekker.task import Task
 
 T = TypeVar("T")
+SHORTEST_S = 1e-6
 
 
 def run_splitting(run: Callable[[Task], T], task: Task) -> tuple[Task, T]:
     """The answer for a program whose accesses are split where they have to be, and the task with that program: examples
     are executions of it. Accesses that cannot be split, and pieces that race, are refused."""
+    start = monotonic()
     while True:
         try:
-            return task, run(task)
+            return task, run(_with_time_left(task, start))
         except MixedSizes as mixed:
             access = _splittable(task, mixed)
             if access is None:
@@ -27,6 +30,14 @@ def run_splitting(run: Callable[[Task], T], task: Task) -> tuple[Task, T]:
                 task.program, task.pieces, (access.function, access.index), _piece_size(mixed)
             )
             task = replace(task, program=program, pieces=pieces)
+
+
+def _with_time_left(task: Task, start: float) -> Task:
+    """A program that is run again has the time that is left."""
+    if task.limits.timeout_s is None:
+        return task
+    left = max(SHORTEST_S, task.limits.timeout_s - (monotonic() - start))
+    return replace(task, limits=replace(task.limits, timeout_s=left))
 
 
 def _splittable(task: Task, mixed: MixedSizes) -> AccessPlace | None:

@@ -168,3 +168,18 @@ def test_threads_one_after_the_other_see_bytes_as_they_are(seed: int) -> None:
     text, results = ordered_program(random)
     found = run(text, random.choice(("sc", "tso", "pso", "power", "aarch64", "rc11")), "rsmc")
     assert found.states == {tuple(results): 1}, text
+
+
+def test_what_is_run_again_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "object g[8]\nfunction main() {\nstore.8 [&g] = 1\nr = load.4 [&g]\n}\nthread main runs main\n"
+    program = parse_program(Source("test.ir", f"program test\narchitecture none\n{text}"))
+    clock = iter(range(0, 1000, 3))
+    monkeypatch.setattr("dekker.run.splitting.monotonic", lambda: next(clock))
+    seen: list[float | None] = []
+
+    def engine(task: Task) -> Result:
+        seen.append(task.limits.timeout_s)
+        return run_engine("rsmc", task)[1]
+
+    task, result = run_splitting(engine, Task(program, load_model("sc"), Limits(timeout_s=10)))
+    assert (result.statistics["complete"], seen, task.limits.timeout_s) == (1, [7, 4], 10)
