@@ -21,7 +21,7 @@ from dekker.source import Source
 from dekker.task import Limits, Task
 
 EXAMPLES = 40
-CAMPAIGN_EXAMPLES = 1500
+CAMPAIGN_EXAMPLES = 1000
 
 FLAVOURS = {
     "plain": PLAIN_ACCESSES,
