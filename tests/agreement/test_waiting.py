@@ -24,7 +24,7 @@ from dekker.ir.text import print_program
 from dekker.ir.validate import validate
 from dekker.models import load_model, model_names
 from dekker.result import Result
-from dekker.run.prepare import QUIET_EXCHANGES, RETRIES
+from dekker.run.prepare import QUIET_EXCHANGES, WITH_DATA_RACES
 from dekker.task import Limits, Task
 
 EXAMPLES = 20
@@ -81,7 +81,7 @@ def converted(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
 
 def with_quiet_exchanges(data: st.DataObject, flavour: str, model: str) -> tuple[Program, Program]:
     program = data.draw(waiting_programs(replace(FLAVOURS[flavour], max_total=5), locks=True))
-    changed = wait_in_loops(program, quiet_exchanges=True, retries=model in RETRIES)
+    changed = wait_in_loops(program, quiet_exchanges=True, data_races=model in WITH_DATA_RACES)
     assume(changed != program)
     validate(changed)
     return program, changed

@@ -23,20 +23,18 @@ PROCESSORS = {
 do under a user's own model, whatever its name, because nobody knows which processor it is about."""
 
 QUIET_EXCHANGES = frozenset(("sc", "tso", "pso", "rc11", "power", "aarch64", "riscv"))
-"""Models under which an exchange that changes nothing may be left out of a waiting loop (`ir.passes.waiting`)."""
+"""Models under which an exchange that changes nothing may be left out of a waiting loop (`ir.passes.waiting`), and a
+compare-exchange that fails out of a loop that tries again (`ir.passes.retrying`)."""
 
-RETRIES = QUIET_EXCHANGES - {"rc11"}
-"""And a compare-exchange that fails out of a loop that tries again (`ir.passes.retrying`). Not where there are data
-races: one in a round that fails would be in no execution that counts."""
+WITH_DATA_RACES = frozenset(("rc11",))
 
 
 def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduce_updates: bool = True) -> Program:
     """The program for an engine. `unroll_waits` leaves loops that only wait as they are. Without `reduce_updates` so
     stay those that an await alone does not stand for: whoever takes awaits for assumptions needs that."""
     waits = not unroll_waits and forgets_reads(model.program)
-    reducible = reduce_updates and is_built_in(model)
-    quiet, retries = (reducible and model.name in names for names in (QUIET_EXCHANGES, RETRIES))
-    passes = (partial(wait_in_loops, quiet_exchanges=quiet, retries=retries),)
+    quiet = reduce_updates and is_built_in(model) and model.name in QUIET_EXCHANGES
+    passes = (partial(wait_in_loops, quiet_exchanges=quiet, data_races=model.name in WITH_DATA_RACES),)
     awaiting = apply_passes(program, passes) if waits else program
     compiled = compile_for(awaiting, model)
     require_fit(compiled, model)

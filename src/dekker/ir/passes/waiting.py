@@ -79,6 +79,7 @@ from dekker.ir.instructions import (
     Instruction,
     Jump,
     Load,
+    Order,
     Rmw,
     StoreConditional,
 )
@@ -98,14 +99,15 @@ _OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
 Numbers = dict[str, int]
 
 
-def wait_in_loops(program: Program, *, quiet_exchanges: bool = False, retries: bool = False) -> Program:
-    """The program with awaits for all back edges that fulfil the conditions. With `retries`, assumptions for those of
-    loops that try again (`retrying`)."""
+def wait_in_loops(program: Program, *, quiet_exchanges: bool = False, data_races: bool = False) -> Program:
+    """The program with awaits for all back edges that fulfil the conditions. With `quiet_exchanges` also for those
+    that are about exchanges, and assumptions for those of loops that try again (`retrying`); where the model knows
+    `data_races`, not if there is a plain access in a round, because a race in one that fails would not be seen."""
     if all(next(_back_edges(function), None) is None for function in program.functions):
         return program
     callees = Callees(program)
     functions = tuple(
-        _convert(function, _observed(program, function), callees, quiet_exchanges, retries)
+        _convert(function, _observed(program, function), callees, quiet_exchanges, data_races)
         for function in program.functions
     )
     return program if functions == program.functions else replace(program, functions=functions)
@@ -125,13 +127,13 @@ def _observed(program: Program, function: Function) -> frozenset[str]:
 
 
 def _convert(
-    function: Function, observed: frozenset[str], callees: Callees, quiet_exchanges: bool, retries: bool
+    function: Function, observed: frozenset[str], callees: Callees, quiet_exchanges: bool, data_races: bool
 ) -> Function:
     edges = list(_back_edges(function))
     if not edges:
         return function
     live = live_at_starts(function, observed)
-    facts = _Facts(function, callees, predecessors(function), live, _constants(function), quiet_exchanges, retries)
+    facts = _Facts(function, callees, predecessors(function), live, _constants(function), quiet_exchanges, data_races)
     body = list(function.body)
     for index in edges:
         for position, instruction in _replacements(facts, index):
@@ -155,7 +157,7 @@ class _Facts:
     live: list[frozenset[Resource]]
     constants: list[Numbers]
     quiet_exchanges: bool
-    retries: bool
+    data_races: bool
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,10 @@ def _replacements(facts: _Facts, edge: int) -> list[tuple[int, Instruction]]:
 
 def _retries(loop: _Loop) -> bool:
     facts = loop.facts
-    if not facts.retries or loop.members(StoreConditional, Rmw, Call):
+    if not facts.quiet_exchanges or loop.members(StoreConditional, Rmw, Call):
+        return False
+    body = facts.function.body
+    if facts.data_races and any(getattr(body[index], "order", None) is Order.PLAIN for index in _in_rounds(loop)):
         return False
     known: Knowledge = dict(facts.constants[loop.head])
     steps = follow(facts.function, loop.head, known, loop.body.__contains__, nothing_succeeds=True, once=True)

@@ -155,6 +155,14 @@ def test_attempts_that_fail_need_not_be_seen(tmp_path: Path, retry: str, model: 
     assert result.complete_executions == factorial(3)
 
 
+def test_a_race_in_an_attempt_that_fails_is_seen(tmp_path: Path) -> None:
+    retry = "int e = atomic_load(&l), d; do d = last + 1; while (!atomic_compare_exchange_strong(&l, &e, d));"
+    text = C.replace("DECLARATIONS", COUNTERS).replace("UNLOCK", "").replace("LOCK", retry)
+    for model, is_reduced in (("sc", True), ("rc11", False)):
+        steps = prepare(from_c(tmp_path, text), load_model(model)).function_by_name["thread"].body
+        assert any(isinstance(step, Assume) for step in steps) == is_reduced
+
+
 @pytest.mark.parametrize("retry", NOT_THE_SAME)
 def test_attempts_are_seen_where_it_makes_a_difference(tmp_path: Path, retry: str) -> None:
     text = C.replace("DECLARATIONS", COUNTERS).replace("UNLOCK", "").replace("LOCK", NOT_THE_SAME[retry])
