@@ -192,7 +192,7 @@ def _run_traces(task: Task) -> tuple[str, Result]:
         raise
     except UnsupportedError as refusal:
         try:
-            return ORACLE, run_oracle(task)
+            return ORACLE, replace(run_oracle(task), choice=refusal.diagnostic.message)
         except UnsupportedError:
             raise refusal from None
 
@@ -206,7 +206,7 @@ def _run_fitting(task: Task) -> tuple[str, Result]:
     if searched is not None and searched.stopped_by in (None, "violation", "interrupt"):
         return states.NAME, replace(searched, choice=f"{loop} has no bound of its own")
     name, result = _run_traces(task)
-    return name, replace(result, choice="" if name != rsmc.NAME else _reason_against_states(task, loop, searched))
+    return name, result if name != rsmc.NAME else replace(result, choice=_reason_against_states(task, loop, searched))
 
 
 def _search_within_budget(task: Task) -> Result | None:

@@ -70,3 +70,23 @@ def test_a_user_model_with_an_order_that_can_be_shown_runs_on_rsmc(tmp_path: Pat
     record = json.loads(found.out)
     assert (record["engine"], record["observation"]) == ("rsmc", "Never")
     assert found.status == 1
+
+
+GUESS = """AArch64 guess
+{ 0:X1=x; 0:X3=y; 1:X1=x; 1:X3=y; }
+ P0             | P1           ;
+ MOV W5,#2      | LDR W0,[X3]  ;
+ MOV W6,#1      | EOR W2,W0,W0 ;
+ CAS W5,W6,[X1] | ADD W2,W2,#2 ;
+ LDR W0,[X1]    | STR W2,[X1]  ;
+ STR W0,[X3]    |              ;
+exists (0:X5=2 /\\ 1:X0=1)
+"""
+
+
+@pytest.mark.parametrize("engine", [None, "auto"])
+def test_what_the_explorer_would_have_to_guess_is_left_to_the_oracle(engine: str | None) -> None:
+    program = parse_litmus(Source("guess.litmus", GUESS))
+    name, result = engines.run_engine(engine, Task(program, load_model("aarch64")))
+    assert (name, result.satisfying) == ("axiomatic", 1)
+    assert "the store of line 6" in result.choice
