@@ -249,6 +249,11 @@ COMPARE_EXCHANGES = [
         "a = load.4 [&y]\nt = a xor.64 a\nr = rmw.xchg.4 [&x add.64 t], 22",
         "",
     ),
+    (
+        "store.4 [&z] = 1\nfence dmb.st\na = rmw.xchg.4 [&x], 11\nr, s = cmpxchg.4 [&x] 0 -> 13\nstore.4 [&y] = r",
+        "a = load.4 [&y]\nt = a xor.64 a\nr = rmw.xchg.4 [&x add.64 t], 22",
+        "",
+    ),
     # The halves of an update that are parted, and what else comes between.
     (
         "p = load.4 [&y]\nfence dmb.st\nstore.4 [&x] = 11\nr = load.4 [&x]\nt = r xor.64 r\nstore.4 [&y add.64 t] = 12",
