@@ -33,7 +33,8 @@ from dekker.task import DEFAULT_UNROLL, Limits, Task
 @dataclass(frozen=True)
 class Job:
     """`model` None stands for that of each test's architecture. `timeout_s` is per test, and no further repetition
-    begins once they have taken as long altogether. `flags` are for the compiler of C."""
+    begins once they have taken as long altogether. `flags` are for the compiler of C. `unroll_waits` is for litmus
+    tests that are counted as herd does."""
 
     files: list[str]
     model: str | None = None
@@ -42,6 +43,7 @@ class Job:
     timeout_s: float = 60.0
     flags: Sequence[str] = ()
     unroll: int = DEFAULT_UNROLL
+    unroll_waits: bool = False
 
 
 @dataclass
@@ -103,8 +105,7 @@ def _tasks(job: Job, found: Measurement) -> dict[str, Task]:
             validate(program)
             found.parse_s += _cpu_seconds() - started
             model = load_model(job.model or default_model(program.architecture))
-            # Litmus tests are compared with what herd counts, which unrolls all loops.
-            program = prepare(program, model, unroll_waits=not in_c)
+            program = prepare(program, model, unroll_waits=job.unroll_waits)
             limits = Limits(job.unroll, timeout_s=job.timeout_s, counts_known_rounds=not in_c)
             tasks[file] = Task(program, model, limits)
         except DekkerError as error:

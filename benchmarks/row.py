@@ -77,7 +77,11 @@ def run_case(case: Case, options: Options) -> Row:
     with tempfile.TemporaryDirectory(prefix="dekker-benchmark-") as name:
         folder = Path(name)
         files = _write(case, folder)
-        job = Job(files, case.model, options.engine, options.repeat, options.timeout_s, case.flags, case.unroll)
+        # Those that are generated have the numbers of traces that herd counts, which unrolls all loops.
+        is_generated = bool(case.texts)
+        job = Job(
+            files, case.model, options.engine, options.repeat, options.timeout_s, case.flags, case.unroll, is_generated
+        )
         measured, failure = _measured(job)
         own_s = min(measured.engine_s) + measured.parse_s if measured.engine_s and not measured.unfinished else None
         tools = tuple(_beside(tool, case, files, measured, own_s, options, folder) for tool in options.tools)
