@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from dekker.errors import InputError
@@ -12,6 +13,9 @@ from dekker.source import Source
 
 CPP_EXTENSIONS = (".cpp", ".cc", ".cxx", ".c++", ".C", ".ii")
 C_EXTENSIONS = (".c", ".i", *CPP_EXTENSIONS, ".ll")
+
+_LANGUAGES = {"RSMC": "rsmc", "LANG": "lang"}
+"""Front ends by the architecture of their programs, where that is none of a processor."""
 
 
 def parse_files(
@@ -58,10 +62,13 @@ def read_text(path: str) -> str:
 
 def default_model(program: Program) -> str:
     """The model that a program is checked against if none is named."""
-    from dekker.frontends import lang, litmus, rsmc  # noqa: PLC0415
+    from dekker.frontends.litmus import default_model as of_architecture  # noqa: PLC0415
 
-    own = {rsmc.ARCHITECTURE: rsmc.DEFAULT_MODEL, lang.ARCHITECTURE: lang.DEFAULT_MODEL}
-    return own.get(program.architecture) or litmus.default_model(program.architecture)
+    language = _LANGUAGES.get(program.architecture)
+    if language is None:
+        return of_architecture(program.architecture)
+    model: str = import_module(f"dekker.frontends.{language}").DEFAULT_MODEL
+    return model
 
 
 def _parse_c(

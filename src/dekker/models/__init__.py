@@ -40,7 +40,12 @@ def load_model(name_or_path: str) -> Model:
 
 
 def is_built_in(model: Model) -> bool:
-    return Path(model.source.name).parent == FOLDER
+    return _is_in_folder(model.source.name)
+
+
+@cache
+def _is_in_folder(file: str) -> bool:
+    return Path(file).parent == FOLDER
 
 
 def describe() -> list[tuple[str, str]]:

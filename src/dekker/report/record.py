@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 
 from dekker.errors import DekkerError
 from dekker.ir.layout import layout
@@ -133,14 +134,15 @@ def _litmus_verdict(program: Program, result: Result) -> str:
 def _outcomes(program: Program, result: Result) -> tuple[Outcome, ...]:
     observed = program.property.observed
     places = layout(program)
-    order = shown_order(observed)
+    names = [(i, str(observed[i])) for i in shown_order(observed)]
+    text = cache(lambda i, value: value_text(observed[i], value, places))
     outcomes = [
-        Outcome(tuple((str(observed[i]), value_text(observed[i], state[i], places)) for i in order), count)
-        for state, count in result.states.items()
+        Outcome(tuple((name, text(i, state[i])) for i, name in names), count) for state, count in result.states.items()
     ]
     return tuple(sorted(outcomes, key=lambda outcome: [_value_key(value) for _, value in outcome.values]))
 
 
+@lru_cache(maxsize=4096)
 def _value_key(value: str) -> tuple[int, int, str]:
     try:
         return 0, int(value), ""
