@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dekker.cat.model import Model
 from dekker.ir.program import Program
@@ -11,6 +11,8 @@ from dekker.ir.program import Program
 DEFAULT_UNROLL = 2
 
 Progress = Callable[[dict[str, int]], object]
+
+SHORTEST_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +62,11 @@ class Task:
     progress: Progress | None = None
     search: Search = Search()
     pieces: frozenset[tuple[str, int]] = frozenset()
+
+
+def with_time_left(task: Task, elapsed_s: float) -> Task:
+    """For another attempt at it, by this engine or the next."""
+    if task.limits.timeout_s is None:
+        return task
+    left = max(SHORTEST_S, task.limits.timeout_s - elapsed_s)
+    return replace(task, limits=replace(task.limits, timeout_s=left))

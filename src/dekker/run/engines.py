@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import monotonic
 
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.result import ENDED_WAITING, Result, Violation
 from dekker.run.open_loops import open_loop
-from dekker.task import Task
+from dekker.task import Task, with_time_left
 
 Run = Callable[[Task], Result]
 
@@ -186,13 +187,16 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
 
 
 def _run_traces(task: Task) -> tuple[str, Result]:
+    start = monotonic()
     try:
         return rsmc.NAME, rsmc.run(task)
     except MixedSizes:
         raise
     except UnsupportedError as refusal:
         try:
-            return ORACLE, replace(run_oracle(task), choice=refusal.diagnostic.message)
+            return ORACLE, replace(
+                run_oracle(with_time_left(task, monotonic() - start)), choice=refusal.diagnostic.message
+            )
         except UnsupportedError:
             raise refusal from None
 

@@ -9,10 +9,9 @@ from typing import TypeVar
 
 from dekker.errors import AccessPlace, MixedSizes
 from dekker.ir.passes.split_accesses import can_be_split, split_access
-from dekker.task import Task
+from dekker.task import Task, with_time_left
 
 T = TypeVar("T")
-SHORTEST_S = 1e-6
 
 
 def run_splitting(run: Callable[[Task], T], task: Task) -> tuple[Task, T]:
@@ -21,7 +20,7 @@ def run_splitting(run: Callable[[Task], T], task: Task) -> tuple[Task, T]:
     start = monotonic()
     while True:
         try:
-            return task, run(_with_time_left(task, start))
+            return task, run(with_time_left(task, monotonic() - start))
         except MixedSizes as mixed:
             access = _splittable(task, mixed)
             if access is None:
@@ -30,14 +29,6 @@ def run_splitting(run: Callable[[Task], T], task: Task) -> tuple[Task, T]:
                 task.program, task.pieces, (access.function, access.index), _piece_size(mixed)
             )
             task = replace(task, program=program, pieces=pieces)
-
-
-def _with_time_left(task: Task, start: float) -> Task:
-    """A program that is run again has the time that is left."""
-    if task.limits.timeout_s is None:
-        return task
-    left = max(SHORTEST_S, task.limits.timeout_s - (monotonic() - start))
-    return replace(task, limits=replace(task.limits, timeout_s=left))
 
 
 def _splittable(task: Task, mixed: MixedSizes) -> AccessPlace | None:

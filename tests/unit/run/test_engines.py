@@ -14,7 +14,7 @@ from dekker.models import load_model
 from dekker.result import Result, Violation
 from dekker.run import engines
 from dekker.source import Source
-from dekker.task import Task
+from dekker.task import Limits, Task
 
 LB = str(EXAMPLES / "load-buffering-riscv.litmus")
 
@@ -90,3 +90,18 @@ def test_what_the_explorer_would_have_to_guess_is_left_to_the_oracle(engine: str
     name, result = engines.run_engine(engine, Task(program, load_model("aarch64")))
     assert (name, result.satisfying) == ("axiomatic", 1)
     assert "the store of line 6" in result.choice
+
+
+def test_the_oracle_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float | None] = []
+
+    def oracle(task: Task) -> Result:
+        seen.append(task.limits.timeout_s)
+        return Result()
+
+    clock = iter((100.0, 107.0))
+    monkeypatch.setattr(engines, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(engines, "run_oracle", oracle)
+    program = parse_litmus(Source("guess.litmus", GUESS))
+    engines.run_engine(None, Task(program, load_model("aarch64"), Limits(timeout_s=10)))
+    assert seen == [3]
