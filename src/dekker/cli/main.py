@@ -30,6 +30,7 @@ VERBS = {
     "modular": "Check a program for any number of threads.",
     "models": "List the memory models that ship with Dekker.",
     "replay": "Check a witness from scratch, and show it.",
+    "schema": "Print the JSON Schema of what the other verbs write.",
     "show": "Print a program as Dekker represents it.",
 }
 

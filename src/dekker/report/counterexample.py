@@ -36,6 +36,12 @@ def counterexample_text(witness: Witness, order: OutOfOrder | None, width: int =
     return "\n".join((*lines, *view.order(order)))
 
 
+def row_texts(rows: Rows) -> list[list[str]]:
+    """What each row does, for each thread."""
+    view = _View(rows, {}, WIDTH)
+    return [[view.what(row) for row in of_thread] for of_thread in rows.rows]
+
+
 def finding_text(finding: Finding, witness: Witness | None) -> Iterator[str]:
     """The thread and its calls, then the other places that matter."""
     texts = {} if witness is None else _texts(witness)
@@ -129,7 +135,7 @@ class _View:
             place = _innermost(thread.created)
             origin = f", started by thread {thread.parent}{f' at line {place.line}' if place is not None else ''}"
         yield f"thread {number} runs {thread.function}{origin}"
-        entries = [(row, self._what(row)) for row in self.rows.rows[number]]
+        entries = [(row, self.what(row)) for row in self.rows.rows[number]]
         entries += [(Row(number, user_frames(frames)), f"! {text}") for frames, text in self._endings(number)]
         size = min(max((len(what) for _, what in entries), default=0), WIDEST_EVENT)
         yield from self._listed(entries, size)
@@ -187,7 +193,7 @@ class _View:
 
     # --- rows
 
-    def _what(self, row: Row) -> str:
+    def what(self, row: Row) -> str:
         if row.says:
             return row.says
         name = self.rows.name(row)
