@@ -138,8 +138,18 @@ class Result:
         """What `dekker check` prints on a terminal that is so wide."""
         return check_text(self.report, width)
 
+    def explain(self, versus: str | None = None, width: int = WIDTH) -> str:
+        """What `dekker explain` prints: why the violation is possible, and not under sc; or why there is none. With
+        `versus`, how the outcomes differ from those of that model. The program is checked again."""
+        from dekker.report.why import why_text  # noqa: PLC0415 — slow to load
+        from dekker.run.why import why  # noqa: PLC0415
+
+        other = None if versus is None else load_model(versus)
+        model = load_model(self.options.model or self.model)
+        return why_text(why(self.program, model, self.options, other), width)
+
     def to_json(self) -> str:
-        """What `dekker check --json` writes; docs/formats.md has its schema."""
+        """What `dekker check --json` writes; `dekker schema check` prints its schema."""
         return check_json(self.report)
 
     def __str__(self) -> str:

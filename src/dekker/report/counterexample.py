@@ -28,12 +28,14 @@ class OutOfOrder:
     pairs: tuple[tuple[int, int], ...]
 
 
-def counterexample_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH) -> str:
-    """`order` is None for a run that is an interleaving."""
+def counterexample_text(
+    witness: Witness, order: OutOfOrder | None, width: int = WIDTH, *, with_order: bool = True
+) -> str:
+    """`order` is None for a run that is an interleaving; `with_order` tells about it."""
     rows = Rows(witness)
     view = _View(rows, _texts(witness), width)
     lines = [line for thread in range(len(witness.threads)) for line in view.thread(thread)]
-    return "\n".join((*lines, *view.order(order)))
+    return "\n".join((*lines, *(view.order(order) if with_order else ())))
 
 
 def row_texts(rows: Rows) -> list[list[str]]:
