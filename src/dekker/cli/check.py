@@ -12,7 +12,7 @@ from dekker.cli.exports import Exports, export_options, write_answer
 from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.search import search_options
-from dekker.cli.witness_files import terminal_width, write_witness
+from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.report.check_report import CheckReport, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
@@ -54,6 +54,8 @@ STATUS = {
 @click.option(
     "--witness", "witness_file", metavar="FILE", help="Write the run that shows the violation, for `dekker replay`."
 )
+@LAYOUT
+@NO_COLOR
 @export_options
 @search_options
 def command(
@@ -71,6 +73,8 @@ def command(
     cc: str | None,
     json_file: str | None,
     witness_file: str | None,
+    layout: str,
+    no_color: bool,
     exports: Exports,
     search: Search,
 ) -> int:
@@ -89,7 +93,7 @@ def command(
     )
     report = check(paths, options)
     if json_file != "-":
-        print(check_text(report, terminal_width()))
+        print(check_text(report, terminal_width(), run_style(layout, no_color)))
     if witness_file is not None:
         _write_witness(witness_file, report)
     if json_file is not None:

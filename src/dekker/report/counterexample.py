@@ -21,6 +21,17 @@ _TEXT_COLUMN = 8
 
 
 @dataclass(frozen=True)
+class RunStyle:
+    """`table`: threads side by side, if the width is enough for that."""
+
+    table: bool = False
+    color: bool = False
+
+
+LIST = RunStyle()
+
+
+@dataclass(frozen=True)
 class OutOfOrder:
     """Why no interleaving explains the run: a cycle, step by step, and the pairs on it that are not kept in order."""
 
@@ -29,12 +40,16 @@ class OutOfOrder:
 
 
 def counterexample_text(
-    witness: Witness, order: OutOfOrder | None, width: int = WIDTH, *, with_order: bool = True
+    witness: Witness, order: OutOfOrder | None, width: int = WIDTH, *, with_order: bool = True, style: RunStyle = LIST
 ) -> str:
     """`order` is None for a run that is an interleaving; `with_order` tells about it."""
     rows = Rows(witness)
     view = _View(rows, _texts(witness), width)
-    lines = [line for thread in range(len(witness.threads)) for line in view.thread(thread)]
+    table = view.table(order, style) if style.table else None
+    if table is not None:
+        lines = [table, ""]
+    else:
+        lines = [line for thread in range(len(witness.threads)) for line in view.thread(thread)]
     return "\n".join((*lines, *(view.order(order) if with_order else ())))
 
 
@@ -146,6 +161,15 @@ class _View:
             what = "1 access" if hidden == 1 else f"{hidden} accesses"
             yield f"{'':{_TEXT_COLUMN}}(not shown: {what} to what only this thread uses)"
         yield ""
+
+    def table(self, order: OutOfOrder | None, style: RunStyle) -> str | None:
+        from dekker.report.run_table import table_text  # noqa: PLC0415 — it imports this file
+
+        endings = [
+            [(user_frames(frames), f"! {text}") for frames, text in self._endings(number)]
+            for number in range(len(self.witness.threads))
+        ]
+        return table_text(self.rows, row_texts(self.rows), endings, order, (self.width, style.color))
 
     def _listed(self, entries: list[tuple[Row, str]], size: int) -> Iterator[str]:
         before: Row | None = None

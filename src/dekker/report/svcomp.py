@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dekker.errors import InputError, UnsupportedError
-from dekker.execution import INITIAL_THREAD
 from dekker.report.check_report import CheckReport, CheckViolation, place_of
+from dekker.report.run_order import run_order
 from dekker.report.run_rows import Row, Rows, user_frames
 from dekker.result import Verdict
 from dekker.witness import DEADLOCK, FLAG, Witness
@@ -132,7 +132,10 @@ def interleaving(witness: Witness) -> list[Step]:
     following: dict[int, int] = dict.fromkeys(range(len(witness.threads)), 0)
     steps: list[Step] = []
     told: set[tuple[int, ...]] = set()
-    for number in _order(witness):
+    order, explained = run_order(witness)
+    if not explained:
+        raise UnsupportedError("the run is no interleaving of its threads")
+    for number in order:
         event = witness.events[number]
         steps += chosen.pop((event.thread, following[event.thread]), [])
         following[event.thread] += 1
@@ -142,28 +145,6 @@ def interleaving(witness: Witness) -> list[Step]:
             place = row.place
             steps.append(Step(row.thread, place.line if place is not None else 0, row))
     return [*steps, *(step for rest in chosen.values() for step in rest)]
-
-
-def _order(witness: Witness) -> list[int]:
-    """A topological order of program order and communication."""
-    events = [n for n, event in enumerate(witness.events) if event.thread != INITIAL_THREAD]
-    before: dict[int, set[int]] = {number: set() for number in events}
-    for name in ("po", "rf", "co", "fr"):
-        for source, target in witness.relations.get(name, ()):
-            if source in before and target in before:
-                before[target].add(source)
-    found: list[int] = []
-    while before:
-        ready = [number for number, earlier in before.items() if not earlier]
-        if not ready:
-            raise UnsupportedError("the run is no interleaving of its threads")
-        last = witness.events[found[-1]].thread if found else 0
-        number = min(ready, key=lambda item: (witness.events[item].thread != last, item))
-        found.append(number)
-        del before[number]
-        for earlier in before.values():
-            earlier.discard(number)
-    return found
 
 
 def _choices(witness: Witness) -> Iterator[tuple[tuple[int, int], list[Step]]]:
