@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import Exports, export_options, write_answer
 from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.search import search_options
-from dekker.cli.witness_files import terminal_width, write_witness
-from dekker.errors import InputError
+from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.report.check_report import CheckReport, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
@@ -54,6 +54,9 @@ STATUS = {
 @click.option(
     "--witness", "witness_file", metavar="FILE", help="Write the run that shows the violation, for `dekker replay`."
 )
+@LAYOUT
+@NO_COLOR
+@export_options
 @search_options
 def command(
     paths: tuple[str, ...],
@@ -70,6 +73,9 @@ def command(
     cc: str | None,
     json_file: str | None,
     witness_file: str | None,
+    layout: str,
+    no_color: bool,
+    exports: Exports,
     search: Search,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
@@ -87,11 +93,12 @@ def command(
     )
     report = check(paths, options)
     if json_file != "-":
-        print(check_text(report, terminal_width()))
+        print(check_text(report, terminal_width(), run_style(layout, no_color)))
     if witness_file is not None:
         _write_witness(witness_file, report)
     if json_file is not None:
         write_answer(json_file, check_json(report))
+    exports.write_check(report)
     return STATUS[report.verdict]
 
 
@@ -101,13 +108,3 @@ def _write_witness(file: str, report: CheckReport) -> None:
         print("there is no run that shows a violation, so there is no witness", file=sys.stderr)
     else:
         write_witness(Path(file), witness)
-
-
-def write_answer(file: str, text: str) -> None:
-    if file == "-":
-        print(text, file=sys.stdout)
-        return
-    try:
-        Path(file).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write '{file}': {error.strerror}") from None

@@ -12,6 +12,7 @@ from typing import TextIO
 
 import click
 
+from dekker.cli.exports import JUNIT, Exports
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.search import SELECT
@@ -66,6 +67,7 @@ from dekker.task import DEFAULT_UNROLL, Limits, Search
     is_flag=True,
     help="Show an execution that decides the condition; if there is none, which axioms forbid it.",
 )
+@JUNIT
 @SELECT
 @click.option("--quiet", "-q", is_flag=True, help="No text per test.")
 def command(
@@ -81,6 +83,7 @@ def command(
     json_file: str | None,
     witness_path: str | None,
     explain: bool,
+    junit_file: str | None,
     select: str | None,
     quiet: bool,
 ) -> int:
@@ -97,6 +100,7 @@ def command(
     options = BatchOptions(model, engine, limits, witness_path is not None, explain, unroll_waits, search)
     writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
     tally: Counter[str] = Counter()
+    kept: list[Record] = []
     started = time.monotonic()
     with _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
         try:
@@ -105,12 +109,15 @@ def command(
                 tally["stopped"] += record.stopped_by is not None
                 if writer is not None:
                     record = writer.write(record)
+                if junit_file is not None:
+                    kept.append(record)
                 _show(record, json_stream, quiet or json_stream is sys.stdout, explain)
                 advance()
                 if record.stopped_by == "interrupt":
                     raise KeyboardInterrupt
         except KeyboardInterrupt:
             tally["interrupted"] += 1
+    Exports(junit=junit_file).write_litmus(kept)
     _summarise(tally, len(tests), time.monotonic() - started)
     return _status(tally)
 
