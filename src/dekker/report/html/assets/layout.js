@@ -22,13 +22,13 @@ function foldText(reasons) {
   return counted === reasons.length ? parts : `${reasons.length} more: ${parts}`;
 }
 
-// `hides` says which nodes a filter leaves out; `opened` holds folds, by their first node, that a reader has opened.
-function shownItems(run, { everything = false, hides = () => false, opened = new Set() } = {}) {
+// `opened` holds the first nodes of folds that a reader has opened.
+function shownItems(run, { everything = false, opened = new Set() } = {}) {
   return run.columns.map((_, thread) => {
     const items = [];
     let folded = null;
     run.nodes.forEach((node, number) => {
-      if (node.thread !== thread || hides(node)) return;
+      if (node.thread !== thread) return;
       if (node.fold && !everything) {
         if (!folded) items.push((folded = { thread, nodes: [] }));
         folded.nodes.push(number);
