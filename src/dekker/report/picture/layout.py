@@ -21,11 +21,11 @@ Point = tuple[float, float]
 MARGIN, TITLE = 20.0, 46.0
 CHARACTER, SMALL_CHARACTER = 7.9, 6.65
 PADDING = 12.0
-NARROWEST, WIDEST = 96.0, 270.0
+NARROWEST, WIDEST = 96.0, 236.0
 TALL, FLAT, FOLDED = 42.0, 26.0, 16.0
 GAP = 28.0
-GUTTER, LANE, FIRST_LANE = 84.0, 22.0, 30.0
-PER_EDGE = 5.0
+GUTTER, LANE, FIRST_LANE = 44.0, 22.0, 30.0
+CROSSED, PER_EDGE = 40.0, 5.0
 WIDEST_GUTTER = 190.0
 LABEL_CHARACTER, LABEL_HEIGHT = 6.4, 14.0
 BUNDLE = 7.0
@@ -170,7 +170,7 @@ def _place_boxes(layout: Layout, view: RunView, items: list[list[int | Fold]], e
         x += widths[thread] + outside[1][thread]
         if thread + 1 < len(items):
             crossing = sum(_crosses(view, edge, thread) for edge in edges)
-            x += min(GUTTER + PER_EDGE * crossing, WIDEST_GUTTER)
+            x += min(GUTTER + (CROSSED if crossing else 0.0) + PER_EDGE * crossing, WIDEST_GUTTER)
     layout.width = x + MARGIN
     layout.height = max([layout.height, *(box.bottom + MARGIN for box in layout.boxes)])
 

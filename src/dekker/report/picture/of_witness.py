@@ -43,7 +43,7 @@ def run_view(witness: Witness, cause: Cause | None) -> RunView:
         nodes=tuple(nodes),
         edges=tuple(edges),
         why=cause.text if cause is not None else "",
-        initially=tuple(_initially(witness, node_of)),
+        initially=tuple(_initially(witness, nodes)),
         finally_=tuple((clean(name), clean(value)) for name, value in witness.final),
     )
     return with_stretches(view)
@@ -59,9 +59,10 @@ def _column(witness: Witness, number: int) -> Column:
     return Column(f"thread {number}", f"{clean(thread.function)}{started}{where}")
 
 
-def _initially(witness: Witness, node_of: dict[int, int]) -> Iterator[tuple[str, str]]:
-    """Of locations that something drawn accesses."""
-    used = {witness.events[event].address for event in node_of}
+def _initially(witness: Witness, nodes: list[Node]) -> Iterator[tuple[str, str]]:
+    """Of locations that something accesses that is not folded, nor inside of a library."""
+    shown = (node for node in nodes if not node.fold and node.kind != "call")
+    used = {witness.events[event].address for node in shown for event in node.events}
     named = [event for event in witness.events if event.thread == INITIAL_THREAD and event.address in used]
     listed = [event for event in named if " of thread " not in event.location]
     for event in listed[:MOST_INITIAL]:

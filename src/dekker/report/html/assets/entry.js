@@ -21,7 +21,7 @@ class EntryView {
     }
     if (fences.length) left.push(...fences.map((fence) => fenceCard(fence, source)));
     if (sources.length) right.push(card("Source", "source-card", source.element));
-    const wide = picture && picture.layout.width > 1000;
+    const wide = picture && picture.layout.width > 1250;
     this.element = h("div", { class: "entry" },
       h("p", { class: "verdict-line" }, h("span", { class: `badge large ${entry.tone}` }, entry.verdict), h("span", { class: "sentence" }, entry.sentence)),
       factsList(entry.facts),

@@ -2,8 +2,8 @@
 "use strict";
 
 const SIZES = {
-  margin: 20, title: 46, character: 7.9, small: 6.65, padding: 12, narrowest: 96, widest: 270,
-  tall: 42, flat: 26, folded: 16, gap: 28, gutter: 84, lane: 22, firstLane: 30, perEdge: 5, widestGutter: 190,
+  margin: 20, title: 46, character: 7.9, small: 6.65, padding: 12, narrowest: 96, widest: 236,
+  tall: 42, flat: 26, folded: 16, gap: 28, gutter: 44, crossed: 40, lane: 22, firstLane: 30, perEdge: 5, widestGutter: 190,
   labelCharacter: 6.4, labelHeight: 14, bundle: 7, samples: 16, firstLabel: 0.26, overColumn: 8, mostCompared: 80,
 };
 
@@ -131,7 +131,7 @@ function placeBoxes(layout, run, items, edges, lanes) {
         const a = run.nodes[edge.source].thread, b = run.nodes[edge.target].thread;
         return Math.min(a, b) <= thread && thread < Math.max(a, b);
       }).length;
-      x += Math.min(SIZES.gutter + SIZES.perEdge * crossing, SIZES.widestGutter);
+      x += Math.min(SIZES.gutter + (crossing ? SIZES.crossed : 0) + SIZES.perEdge * crossing, SIZES.widestGutter);
     }
   });
   layout.width = x + SIZES.margin;

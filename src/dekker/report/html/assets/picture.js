@@ -2,6 +2,8 @@
 
 const KINDS = { R: "reads", W: "writes", U: "updates", F: "fence", call: "call", print: "prints", end: "ends" };
 
+const SMALLEST_SCALE = 0.7; // a wider picture scrolls
+
 // The part of a run that a reader wants to see. Nodes keep their number in the whole as `id`.
 function partOf(run, { threads, variable }) {
   const columns = run.columns.map((_, n) => n).filter((n) => threads.has(n));
@@ -111,7 +113,10 @@ class Picture {
         this.draw();
       } }, h("option", { value: "" }, "all"), variables.map((name) => h("option", { value: name }, name)))));
     }
-    return parts.length ? h("div", { class: "filters" }, parts) : null;
+    parts.push(h("label", { class: "toggle" }, h("input", { type: "checkbox", "data-actual": true, onchange: (event) => {
+      this.frame.classList.toggle("actual", event.target.checked);
+    } }), "Full size"));
+    return h("div", { class: "filters" }, parts);
   }
 
   legend() {
@@ -132,7 +137,7 @@ class Picture {
     const run = this.part = partOf(this.run, this);
     const layout = this.layout = arrange(run, { everything: this.everything, opened: this.opened });
     const width = Math.ceil(layout.width), height = Math.ceil(layout.height);
-    this.svg = s("svg", { class: "run", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": this.run.title });
+    this.svg = s("svg", { class: "run", width, height, style: `min-width: ${Math.round(width * SMALLEST_SCALE)}px`, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": this.run.title });
     layout.headers.forEach((header, n) => this.svg.append(this.header(header, run.columns[n])));
     const edges = s("g", { "aria-hidden": "true" });
     for (const curve of layout.curves) if (curve.edge.cycle) edges.append(this.halo(curve));

@@ -22,9 +22,9 @@ class Timeline {
         : "One order in which the accesses can have taken effect. An access that later ones of its thread overtake is pending meanwhile, as a store in a buffer is.",
       " Keys: ← → Home End."),
       h("div", { class: "steps", role: "toolbar", "aria-label": "Steps of the run" },
-        button("⏮", "To the start", () => this.go(-1), "start"), button("◀", "One step back", () => this.go(this.at - 1), "back"),
+        button("|◀", "To the start", () => this.go(-1), "start"), button("◀", "One step back", () => this.go(this.at - 1), "back"),
         button("▶", "One step on", () => this.go(this.at + 1), "on"),
-        button("⏭", "To the end", () => this.go(run.moments.length - 1), "end"), this.slider),
+        button("▶|", "To the end", () => this.go(run.moments.length - 1), "end"), this.slider),
       this.said,
       h("div", { class: "moment-parts" }, this.list, h("div", { class: "state" },
         h("h3", {}, "Memory"), this.memory, h("h3", {}, run.scheduled ? "Store buffers" : "Pending"), this.waiting)));
