@@ -8,7 +8,7 @@ from dekker.modular_result import Finding, ModularResult, PathStep, counts_text,
 from dekker.report.execution_text import clean
 from dekker.report.html.check_pages import TONES
 from dekker.report.html.page import Page, Plain, Sources
-from dekker.report.html.run_data import run_plain
+from dekker.report.html.run_data import PATH, run_plain
 from dekker.report.modular_report import modular_text, why_unknown
 from dekker.report.picture.moments import Moment
 from dekker.report.picture.view import Column, Node, RunView
@@ -42,7 +42,7 @@ def modular_page(result: ModularResult, texts: Mapping[str, str]) -> Page:
     shown = next((finding for finding in found if finding.steps), None)
     if shown is not None:
         view, moments = path_view(shown)
-        entry["run"] = {**run_plain(view, moments), "heading": "The way to it, from top to bottom", "scheduled": False}
+        entry["run"] = {**run_plain(view, moments), "heading": "The way to it, from top to bottom", "told": PATH}
     return Page(f"{names} under {result.model}", modular_text(result), entries=[entry], sources=sources)
 
 

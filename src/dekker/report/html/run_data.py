@@ -15,13 +15,16 @@ from dekker.result import ScheduleStep
 from dekker.source import is_library
 from dekker.witness import Witness
 
+EFFECTS, SCHEDULE, PATH = "effects", "schedule", "path"
+"""What the moments of a run are: an order of effects, the steps of an engine with its buffers, or just steps."""
+
 
 def allowed_run(witness: Witness, order: OutOfOrder | None, schedule: Sequence[ScheduleStep] = ()) -> Plain:
     """An execution of the model, moment by moment."""
     cause = out_of_order(order, witness.model.name) or shortest(witness)
     view = run_view(witness, cause)
     moments = of_schedule(schedule, witness, view) if schedule else in_order_of_effect(witness, view, cause)
-    return {**run_plain(view, moments), **({"scheduled": True} if schedule else {})}
+    return {**run_plain(view, moments), "told": SCHEDULE if schedule else EFFECTS}
 
 
 def forbidden_run(witness: Witness, reasons: Sequence[Reason]) -> Plain:

@@ -21,7 +21,7 @@ Point = tuple[float, float]
 MARGIN, TITLE = 20.0, 46.0
 CHARACTER, SMALL_CHARACTER = 7.9, 6.65
 PADDING = 12.0
-NARROWEST, WIDEST = 96.0, 236.0
+NARROWEST, WIDEST, WIDEST_IN_TIME = 96.0, 236.0, 380.0
 TALL, FLAT, FOLDED = 42.0, 26.0, 16.0
 GAP = 28.0
 GUTTER, LANE, FIRST_LANE = 44.0, 22.0, 30.0
@@ -29,6 +29,7 @@ CROSSED, PER_EDGE = 40.0, 5.0
 WIDEST_GUTTER = 190.0
 LABEL_CHARACTER, LABEL_HEIGHT = 6.4, 14.0
 BUNDLE = 7.0
+AROUND_LABEL = 60.0
 SAMPLES = 16
 FIRST_LABEL = 0.26
 OVER_COLUMN = 8.0
@@ -227,7 +228,7 @@ def _column_width(view: RunView, thread: int, column: list[int | Fold]) -> float
             widest = max(widest, len(item.text) * SMALL_CHARACTER)
         else:
             widest = max(widest, len(head_of(view, item)) * CHARACTER, len(foot_of(view, item)) * SMALL_CHARACTER)
-    return max(NARROWEST, min(WIDEST, widest + 2 * PADDING))
+    return max(NARROWEST, min(WIDEST_IN_TIME if view.timed else WIDEST, widest + 2 * PADDING))
 
 
 def _lanes_width(view: RunView, edges: list[Edge], lanes: Lanes, thread: int, side: int) -> float:
@@ -309,7 +310,7 @@ def _gaps(layout: Layout, edges: list[Edge], lanes: Lanes, box_of: dict[int, Box
             header = layout.headers[thread]
             part = (header.x - a.x) / (b.x - a.x)
             middle = (a.y + a.height / 2) * (1 - part) + (b.y + b.height / 2) * part
-            gap = min(_gaps_of(layout, thread), key=lambda y: (abs(y - middle), y))
+            gap = min(_gaps_of(layout, thread), key=lambda gap: (abs(gap[0] - middle) + gap[1], gap[0]))[0]
             wanted.setdefault((thread, gap), []).append(number)
             passes.setdefault(number, []).append((thread, gap))
     found: dict[int, tuple[Point, ...]] = {}
@@ -326,12 +327,16 @@ def _gaps(layout: Layout, edges: list[Edge], lanes: Lanes, box_of: dict[int, Box
     return found
 
 
-def _gaps_of(layout: Layout, thread: int) -> list[float]:
+def _gaps_of(layout: Layout, thread: int) -> list[tuple[float, float]]:
+    """Where edges may pass a column, and how far a way round is worth it: between nodes there may be a label."""
     own = [box for box in layout.boxes if box.thread == thread]
     if not own:
-        return [MARGIN + TITLE + TALL / 2]
-    between = [(a.bottom + b.y) / 2 for a, b in pairwise(own)]
-    return [own[0].y - GAP / 4, *between, own[-1].bottom + GAP / 2]
+        return [(MARGIN + TITLE + TALL / 2, 0.0)]
+    order = [item for item in layout.order if item.above.thread == thread]
+    between = [
+        ((item.above.bottom + item.below.y) / 2, AROUND_LABEL if item.edge is not None else 0.0) for item in order
+    ]
+    return [(own[0].y - GAP / 4, 0.0), *between, (own[-1].bottom + GAP / 2, 0.0)]
 
 
 # --- labels

@@ -8,6 +8,7 @@ is; its own thread may already read what it will write.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -144,61 +145,61 @@ _LETTERS = {"read": "R", "write": "W", "buffered": "W", "fence": "F", "spawn": "
 _LOOK_AHEAD = 12
 
 
-def of_schedule(schedule: Sequence[ScheduleStep], witness: Witness | None, view: RunView | None) -> tuple[Moment, ...]:
-    """The steps, each with the node that stands for it, where there is one."""
-    finder = _Finder(witness, view)
+def of_schedule(schedule: Sequence[ScheduleStep], witness: Witness, view: RunView) -> tuple[Moment, ...]:
+    """The steps, each with the node that stands for it where there is one, and with the names of the witness."""
+    finder = _Finder(witness)
+    events = [finder.event(step) for step in schedule]
+    node_of = {event: number for number, node in enumerate(view.nodes) for event in node.events}
     found = []
-    for step in schedule:
-        node = finder.node(step)
-        text = clean(f"{step.text} ({step.overtaken})" if step.overtaken else step.text)
+    for step, event in zip(schedule, events, strict=True):
+        node = node_of.get(event) if event is not None else None
+        text = finder.renamed(f"{step.text} ({step.overtaken})" if step.overtaken else step.text)
         file, line = (step.span.source.name, step.span.line) if step.span is not None else ("", 0)
-        buffers = tuple((thread, tuple(map(clean, entries))) for thread, entries in step.buffers)
+        buffers = tuple((thread, tuple(map(finder.renamed, entries))) for thread, entries in step.buffers)
+        takes_effect = event is not None and step.kind in ("write", "commit")
+        writes = _written(witness, event) if event is not None and takes_effect else ()
         nodes = () if node is None else (node,)
-        found.append(Moment(step.thread, nodes, (), _memory(step), text, file, line, buffers))
+        found.append(Moment(step.thread, nodes, (), writes, text, file, line, buffers))
     return tuple(found)
 
 
-def _memory(step: ScheduleStep) -> tuple[tuple[str, str], ...]:
-    """What a step changes in memory, by its words."""
-    if step.kind == "write":
-        text = step.text.removeprefix("writes ")
-    elif step.kind == "commit":
-        text = step.text.removesuffix(" reaches memory")
-    else:
-        return ()
-    name, _, value = text.rpartition(" = ")
-    return ((clean(name), clean(value)),)
+_ENTRY = re.compile(r"(?:^reads |^writes |^puts |^)(\S+) = ")
 
 
 class _Finder:
-    """Goes through the events of each thread along with a schedule."""
+    """Goes through the events of each thread along with a schedule, and learns how it names locations."""
 
-    def __init__(self, witness: Witness | None, view: RunView | None) -> None:
-        self.events = witness.events if witness is not None else ()
-        nodes = view.nodes if view is not None else ()
-        self.node_of = {event: number for number, node in enumerate(nodes) for event in node.events}
+    def __init__(self, witness: Witness) -> None:
+        self.events = witness.events
         self.following: dict[int, int] = {}
         self.own: dict[int, list[int]] = {}
         self.buffered: dict[int, list[tuple[str, int]]] = {}
+        self.names: dict[str, str] = {}
         for number, event in enumerate(self.events):
             self.own.setdefault(event.thread, []).append(number)
 
-    def node(self, step: ScheduleStep) -> int | None:
+    def event(self, step: ScheduleStep) -> int | None:
         if step.kind == "commit":
             return self._committed(step)
-        event = self._event(step)
+        event = self._next(step)
+        entry = _ENTRY.match(step.text)
+        if event is not None and entry is not None and self.events[event].location:
+            self.names[entry[1]] = clean(self.events[event].location)
         if event is not None and step.kind == "buffered":
-            entry = step.text.removeprefix("puts ").removesuffix(" into its buffer")
-            self.buffered.setdefault(step.thread, []).append((entry, event))
-        return None if event is None else self.node_of.get(event)
+            text = step.text.removeprefix("puts ").removesuffix(" into its buffer")
+            self.buffered.setdefault(step.thread, []).append((text, event))
+        return event
 
-    def _event(self, step: ScheduleStep) -> int | None:
+    def renamed(self, text: str) -> str:
+        """With the names that the picture has."""
+        return re.sub(r"(\S+)(?= = )", lambda found: self.names.get(found[1], found[1]), clean(text))
+
+    def _next(self, step: ScheduleStep) -> int | None:
         letter, own = _LETTERS.get(step.kind), self.own.get(step.thread, [])
         start = self.following.get(step.thread, 0)
         for position in range(start, min(start + _LOOK_AHEAD, len(own))):
             event = self.events[own[position]]
-            same_line = step.span is None or event.line == step.span.line
-            if event.kind == letter and same_line:
+            if event.kind == letter and (step.span is None or event.line == step.span.line):
                 self.following[step.thread] = position + 1
                 return own[position]
         return None
@@ -209,5 +210,5 @@ class _Finder:
         for position, (text, event) in enumerate(waiting):
             if text == entry:
                 waiting.pop(position)
-                return self.node_of.get(event)
+                return event
         return None

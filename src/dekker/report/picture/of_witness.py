@@ -27,7 +27,7 @@ from dekker.report.picture.view import (
     with_stretches,
 )
 from dekker.report.run_rows import COMPILER_FENCE, Row, Rows, user_frames
-from dekker.witness import Pair, Witness, WitnessEvent
+from dekker.witness import DEADLOCK, Pair, Witness, WitnessEvent
 
 MOST_INITIAL = 40
 """Initial values that are listed."""
@@ -183,7 +183,8 @@ class _RowNodes:
         if finding is not None and finding.kind != "deadlock" and finding.thread == number:
             text, stack = finding.kind, finding.stack
         elif thread.end in ("waiting", "failed"):
-            text, stack = {"waiting": "waits for ever", "failed": "fails"}[thread.end], thread.stack
+            waits = "waits for ever" if self.witness.claim == DEADLOCK else "waits"
+            text, stack = {"waiting": waits, "failed": "fails"}[thread.end], thread.stack
         else:
             return
         frames = user_frames(stack)

@@ -14,6 +14,7 @@ class EntryView {
       left.push(card(run.heading, "execution", picture.element));
     }
     const source = new SourceView(sources, run ? run.nodes : [], fences);
+    this.source = source;
     if (run) source.connect("run", run, lights);
     if (run && run.moments.length) {
       this.timeline = new Timeline(run, picture, source);

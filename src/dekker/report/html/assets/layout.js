@@ -2,9 +2,9 @@
 "use strict";
 
 const SIZES = {
-  margin: 20, title: 46, character: 7.9, small: 6.65, padding: 12, narrowest: 96, widest: 236,
+  margin: 20, title: 46, character: 7.9, small: 6.65, padding: 12, narrowest: 96, widest: 236, widestInTime: 380,
   tall: 42, flat: 26, folded: 16, gap: 28, gutter: 44, crossed: 40, lane: 22, firstLane: 30, perEdge: 5, widestGutter: 190,
-  labelCharacter: 6.4, labelHeight: 14, bundle: 7, samples: 16, firstLabel: 0.26, overColumn: 8, mostCompared: 80,
+  labelCharacter: 6.4, labelHeight: 14, bundle: 7, aroundLabel: 60, samples: 16, firstLabel: 0.26, overColumn: 8, mostCompared: 80,
 };
 
 const lengthOf = (text) => [...text].length;
@@ -162,7 +162,7 @@ function columnWidth(run, thread, column) {
       widest = Math.max(widest, lengthOf(headOf(node)) * SIZES.character, lengthOf(footOf(node)) * SIZES.small);
     }
   }
-  return Math.max(SIZES.narrowest, Math.min(SIZES.widest, widest + 2 * SIZES.padding));
+  return Math.max(SIZES.narrowest, Math.min(run.timed ? SIZES.widestInTime : SIZES.widest, widest + 2 * SIZES.padding));
 }
 
 function lanesWidth(run, edges, lanes, thread, side) {
@@ -241,7 +241,7 @@ function gapsOf(layout, edges, lanes, boxOf) {
       const part = (layout.headers[thread].x - a.x) / (b.x - a.x);
       const middle = (a.y + a.height / 2) * (1 - part) + (b.y + b.height / 2) * part;
       const gap = gapsOfColumn(layout, thread)
-        .reduce((best, y) => (Math.abs(y - middle) < Math.abs(best - middle) ? y : best));
+        .reduce((best, gap) => (Math.abs(gap[0] - middle) + gap[1] < Math.abs(best[0] - middle) + best[1] ? gap : best))[0];
       const key = `${thread} ${gap}`;
       if (!wanted.has(key)) wanted.set(key, []);
       wanted.get(key).push(number);
@@ -266,9 +266,10 @@ function gapsOf(layout, edges, lanes, boxOf) {
 
 function gapsOfColumn(layout, thread) {
   const own = layout.boxes.filter((box) => box.thread === thread);
-  if (!own.length) return [SIZES.margin + SIZES.title + SIZES.tall / 2];
-  const between = own.slice(1).map((box, n) => (own[n].bottom + box.y) / 2);
-  return [own[0].y - SIZES.gap / 4, ...between, own[own.length - 1].bottom + SIZES.gap / 2];
+  if (!own.length) return [[SIZES.margin + SIZES.title + SIZES.tall / 2, 0]];
+  const between = layout.order.filter(({ above }) => above.thread === thread)
+    .map(({ above, below, edge }) => [(above.bottom + below.y) / 2, edge ? SIZES.aroundLabel : 0]);
+  return [[own[0].y - SIZES.gap / 4, 0], ...between, [own[own.length - 1].bottom + SIZES.gap / 2, 0]];
 }
 
 // --- labels

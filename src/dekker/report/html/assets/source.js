@@ -39,16 +39,24 @@ class SourceView {
       if (texts.length > MOST_LINES && !wanted.some((line) => Math.abs(line - number) <= CONTEXT)) { skipped++; return; }
       skip();
       const here = own.filter((fence) => fence.line === number);
-      list.append(...here.filter((fence) => !fence.after).map(this.fence), this.line(source.file, number, text),
-        ...here.filter((fence) => fence.after).map(this.fence));
+      const inserted = (after) => here.filter((fence) => fence.after === after).map((fence) => this.fence(fence, text.match(/^\s*/)[0]));
+      list.append(...inserted(false), this.line(source.file, number, text), ...inserted(true));
     });
     skip();
     return h("div", { class: "file" }, h("h3", {}, source.file), list);
   }
 
-  fence(fence) {
+  fence(fence, indent) {
     return h("li", { class: "inserted", "aria-label": `to insert: ${fence.text}` },
-      h("span", { class: "number", "aria-hidden": "true" }, "+"), h("code", {}, fence.text));
+      h("span", { class: "number", "aria-hidden": "true" }, "+"), h("code", {}, indent + fence.text));
+  }
+
+  // The first line that matters, of each file; works only when the element is in the page.
+  reveal() {
+    for (const list of this.element.querySelectorAll(".source")) {
+      const first = list.querySelector(".used, .inserted");
+      if (first) list.scrollTop = Math.max(0, first.offsetTop - list.offsetTop - 60);
+    }
   }
 
   line(file, number, text) {

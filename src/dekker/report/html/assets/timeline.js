@@ -1,5 +1,11 @@
 // The run moment by moment.
 
+const HINTS = {
+  effects: "One order in which the accesses can have taken effect. An access that later ones of its thread overtake is pending meanwhile, as a store in a buffer is.",
+  schedule: "Moment by moment, as the engine found it, with what is in the store buffers.",
+  path: "What the threads do, one after the other.",
+};
+
 class Timeline {
   constructor(run, picture, source) {
     this.run = run;
@@ -17,17 +23,14 @@ class Timeline {
         h("span", { class: "who" }, run.columns[moment.thread].name), h("span", {}, this.textOf(moment)),
         moment.overtakes.length ? h("span", { class: "overtakes" }, `overtakes ${this.names(moment.overtakes)}`) : null))));
     this.element = h("div", { class: "timeline" },
-      h("p", { class: "hint" }, run.scheduled
-        ? "Moment by moment, as the engine found it, with what is in the store buffers."
-        : "One order in which the accesses can have taken effect. An access that later ones of its thread overtake is pending meanwhile, as a store in a buffer is.",
-      " Keys: ← → Home End."),
+      h("p", { class: "hint" }, HINTS[run.told], " Keys: ← → Home End."),
       h("div", { class: "steps", role: "toolbar", "aria-label": "Steps of the run" },
         button("|◀", "To the start", () => this.go(-1), "start"), button("◀", "One step back", () => this.go(this.at - 1), "back"),
         button("▶", "One step on", () => this.go(this.at + 1), "on"),
         button("▶|", "To the end", () => this.go(run.moments.length - 1), "end"), this.slider),
       this.said,
-      h("div", { class: "moment-parts" }, this.list, h("div", { class: "state" },
-        h("h3", {}, "Memory"), this.memory, h("h3", {}, run.scheduled ? "Store buffers" : "Pending"), this.waiting)));
+      h("div", { class: `moment-parts${run.told === "path" ? " alone" : ""}` }, this.list, run.told === "path" ? null : h("div", { class: "state" },
+        h("h3", {}, "Memory"), this.memory, h("h3", {}, run.told === "schedule" ? "Store buffers" : "Pending"), this.waiting)));
     this.go(-1);
   }
 
@@ -67,7 +70,7 @@ class Timeline {
     this.said.textContent = moment
       ? `${this.at + 1} of ${run.moments.length}. ${run.columns[moment.thread].name}: ${this.textOf(moment)}${passes}`
       : `Before the first of ${plural(run.moments.length, "step")}`;
-    const buffers = run.scheduled
+    const buffers = run.told === "schedule"
       ? (moment ? moment.buffers : [])
       : run.columns.map((_, thread) => [thread, [...pending].filter((n) => run.nodes[n].thread === thread).map((n) => headOf(run.nodes[n]))])
         .filter(([, entries]) => entries.length);
