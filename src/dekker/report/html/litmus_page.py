@@ -23,8 +23,8 @@ COLUMNS = (
     Heading("Model"),
     Heading("Engine"),
     Heading("Seconds", number=True),
-    Heading("Condition"),
-    Heading("File"),
+    Heading("Condition", long=True),
+    Heading("File", long=True),
 )
 MOST_CHARACTERS = 24_000_000
 """Of pictures in one file; a browser opens that quickly. What comes later has its row and its facts only."""
@@ -101,6 +101,8 @@ class LitmusPage:
         entry["sources"] = [self.sources.add(record.file, record.source)]
         if run is not None:
             entry["run"] = run
+        elif record.explanation is None:
+            entry["notes"].append("no execution decides the condition; --explain says why")
 
 
 def _run(record: Record) -> Plain | None:

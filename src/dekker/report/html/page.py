@@ -29,11 +29,12 @@ Plain = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Of a column of the table of entries. The cells of one are the verdict."""
+    """Of a column of the table of entries. The cells of one are the verdict; `long` ones are cut to fit."""
 
     label: str
     number: bool = False
     verdict: bool = False
+    long: bool = False
 
 
 @dataclass
@@ -90,7 +91,7 @@ def _plain(page: Page) -> Plain:
         "title": page.title,
         "facts": [list(fact) for fact in page.facts],
         "notes": list(page.notes),
-        "columns": [{"label": c.label, "number": c.number, "verdict": c.verdict} for c in page.columns],
+        "columns": [{"label": c.label, "number": c.number, "verdict": c.verdict, "long": c.long} for c in page.columns],
         "entries": list(page.entries),
         "sources": page.sources.plain(),
         "meanings": {kind: look.meaning for kind, look in LOOKS.items()},

@@ -73,7 +73,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Header:
+    """Of a column; `y` is where its nodes begin."""
+
     x: float
+    y: float
     width: float
 
 
@@ -162,12 +165,13 @@ def _place_boxes(layout: Layout, view: RunView, items: list[list[int | Fold]], e
     widths = [_column_width(view, thread, column) for thread, column in enumerate(items)]
     outside = {side: [_lanes_width(view, edges, lanes, t, side) for t in range(len(items))] for side in (-1, 1)}
     rows = _rows_in_time(view, items) if view.timed else None
+    tops = [MARGIN + TITLE] * len(items) if view.timed else _tops(view, items)
     x = MARGIN
     layout.height = MARGIN + TITLE
     for thread, column in enumerate(items):
         x += outside[-1][thread]
-        layout.headers.append(Header(x, widths[thread]))
-        _place_column(layout, view, (column, thread), (x, widths[thread]), rows)
+        layout.headers.append(Header(x, tops[thread], widths[thread]))
+        _place_column(layout, view, (column, thread), layout.headers[-1], rows)
         x += widths[thread] + outside[1][thread]
         if thread + 1 < len(items):
             crossing = sum(_crosses(view, edge, thread) for edge in edges)
@@ -180,17 +184,34 @@ def _place_column(
     layout: Layout,
     view: RunView,
     column: tuple[list[int | Fold], int],
-    place: tuple[float, float],
+    header: Header,
     rows: dict[int | Fold, float] | None,
 ) -> None:
-    y = MARGIN + TITLE
+    y = header.y
     for item in column[0]:
         height = _height(view, item)
         if rows is not None:
             y = rows[item]
-        box = Box(item, column[1], place[0], y, place[1], height)
+        box = Box(item, column[1], header.x, y, header.width, height)
         layout.boxes.append(box)
         y += height + GAP
+
+
+def _tops(view: RunView, items: list[list[int | Fold]]) -> list[float]:
+    """Where columns begin: so that what is on the cycle begins at the same height."""
+    cycle = view.on_cycle()
+    before: list[float | None] = []
+    for column in items:
+        height = 0.0
+        found: float | None = None
+        for item in column:
+            if isinstance(item, int) and item in cycle:
+                found = height
+                break
+            height += _height(view, item) + GAP
+        before.append(found)
+    most = max((found for found in before if found is not None), default=0.0)
+    return [MARGIN + TITLE + (0.0 if found is None else most - found) for found in before]
 
 
 def _rows_in_time(view: RunView, items: list[list[int | Fold]]) -> dict[int | Fold, float]:

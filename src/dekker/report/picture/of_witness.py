@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from dekker.execution import INITIAL_THREAD
 from dekker.report.counterexample import about_thread, source_line, texts_of
@@ -27,7 +28,7 @@ from dekker.report.picture.view import (
     with_stretches,
 )
 from dekker.report.run_rows import COMPILER_FENCE, Row, Rows, user_frames
-from dekker.witness import DEADLOCK, Pair, Witness, WitnessEvent
+from dekker.witness import DEADLOCK, Pair, Witness, WitnessEvent, WitnessFrame
 
 MOST_INITIAL = 40
 """Initial values that are listed."""
@@ -131,8 +132,11 @@ class _RowNodes:
         return event.kind == "F" or self.rows.is_end(event)
 
     def _hidden(self, number: int) -> Node:
-        local = self.witness.events[number].address in self.rows.private
-        return _event_node(self.witness, number, number in self.initial, LOCAL if local else LIBRARY)
+        event = self.witness.events[number]
+        fold = LOCAL if event.address in self.rows.private else LIBRARY
+        node = _event_node(self.witness, number, number in self.initial, fold)
+        line = source_line(WitnessFrame(event.function, event.file, event.line, event.column), self.texts)
+        return replace(node, source=clean(line)) if line else node
 
     def _node(self, row: Row) -> Node:
         place = row.place

@@ -12,6 +12,7 @@ from dekker.report.picture.layout import (
     MARGIN,
     PADDING,
     SMALL_CHARACTER,
+    TITLE,
     Box,
     Curve,
     Layout,
@@ -77,10 +78,10 @@ def svg_text(view: RunView, everything: bool = False) -> str:
 def _drawing(view: RunView, layout: Layout) -> Iterator[str]:
     for header, column in zip(layout.headers, view.columns, strict=True):
         middle = f'x="{header.x + header.width / 2:.1f}" text-anchor="middle"'
-        yield f'<text class="dk-thread" {middle} y="{MARGIN + 8}">{_text(column.name)}</text>'
+        yield f'<text class="dk-thread" {middle} y="{header.y - TITLE + 8:.1f}">{_text(column.name)}</text>'
         for number, line in enumerate(column.detail.split("\n") if column.detail else ()):
-            detail = cut(line, header.width + 40, SMALL_CHARACTER - 0.6)
-            yield f'<text class="dk-detail" {middle} y="{MARGIN + 23 + 14 * number}">{_text(detail)}</text>'
+            detail, y = cut(line, header.width + 40, SMALL_CHARACTER - 0.6), header.y - TITLE + 23 + 14 * number
+            yield f'<text class="dk-detail" {middle} y="{y:.1f}">{_text(detail)}</text>'
     yield from (_halo(curve) for curve in layout.curves if curve.edge.cycle)
     if not view.timed:
         yield from (_order(item) for item in layout.order)

@@ -18,9 +18,9 @@ RELATIONS = (PO, RF, CO, FR, ADDR, DATA, CTRL, RMW, FENCE, OTHER)
 LOCAL, LIBRARY, STRETCH = "local", "library", "stretch"
 """Why a node is folded: only its thread can see it, it happens inside of a library, or it is one of many."""
 
-MOST_SHOWN = 24
+MOST_SHOWN = 16
 """Nodes of a thread; of longer ones the stretches are folded that have no part in the cycle."""
-FIRST_SHOWN, LAST_SHOWN, AROUND_CYCLE = 4, 8, 1
+FIRST_SHOWN, LAST_SHOWN, AROUND_CYCLE = 2, 4, 1
 
 
 @dataclass(frozen=True, slots=True)

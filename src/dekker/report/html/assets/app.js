@@ -26,7 +26,7 @@ function start() {
     const entry = page.entries[number];
     view = new EntryView(page, entry);
     main.replaceChildren(...(many ? [navigation(number, entry)] : []), view.element);
-    view.source.reveal();
+    view.reveal();
     if (many) { window.scrollTo(0, 0); document.getElementById("entry-name").focus(); }
   };
   const navigation = (number, entry) => {

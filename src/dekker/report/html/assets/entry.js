@@ -15,6 +15,7 @@ class EntryView {
     }
     const source = new SourceView(sources, run ? run.nodes : [], fences);
     this.source = source;
+    this.picture = picture;
     if (run) source.connect("run", run, lights);
     if (run && run.moments.length) {
       this.timeline = new Timeline(run, picture, source);
@@ -34,6 +35,14 @@ class EntryView {
       entry.outcomes.length ? outcomesCard(entry) : null,
       run ? card("The run as a table", "run-table", runTable(run, lights)) : null,
       entry.text ? card(entry.textTitle || "Explanation", "explanation", h("pre", {}, entry.text)) : null);
+  }
+
+  // What matters most, in boxes that scroll; works only when the element is in the page.
+  reveal() {
+    this.source.reveal();
+    if (!this.picture) return;
+    const [first] = cycleOf(this.picture.run);
+    if (first !== undefined) this.picture.reveal(first);
   }
 }
 

@@ -112,13 +112,14 @@ const heightOf = (run, item) => (isFold(item) ? SIZES.folded : run.nodes[item].s
 
 function placeBoxes(layout, run, items, edges, lanes) {
   const rows = run.timed ? rowsInTime(run, items) : null;
+  const tops = run.timed ? items.map(() => SIZES.margin + SIZES.title) : topsOf(run, items);
   let x = SIZES.margin;
   layout.height = SIZES.margin + SIZES.title;
   items.forEach((column, thread) => {
     const width = columnWidth(run, thread, column);
     x += lanesWidth(run, edges, lanes, thread, -1);
-    layout.headers.push({ x, width });
-    let y = SIZES.margin + SIZES.title;
+    layout.headers.push({ x, y: tops[thread], width });
+    let y = tops[thread];
     for (const item of column) {
       const height = heightOf(run, item);
       if (rows) y = rows.get(item);
@@ -136,6 +137,24 @@ function placeBoxes(layout, run, items, edges, lanes) {
   });
   layout.width = x + SIZES.margin;
   layout.height = Math.max(layout.height, ...layout.boxes.map((box) => box.bottom + SIZES.margin));
+}
+
+function topsOf(run, items) {
+  const cycle = cycleOf(run);
+  const before = items.map((column) => {
+    let height = 0;
+    for (const item of column) {
+      if (!isFold(item) && cycle.has(item)) return height;
+      height += heightOf(run, item) + SIZES.gap;
+    }
+    return null;
+  });
+  const most = Math.max(0, ...before.filter((found) => found !== null));
+  return before.map((found) => SIZES.margin + SIZES.title + (found === null ? 0 : most - found));
+}
+
+function cycleOf(run) {
+  return new Set(run.edges.filter((edge) => edge.cycle).flatMap((edge) => [edge.source, edge.target]));
 }
 
 function rowsInTime(run, items) {

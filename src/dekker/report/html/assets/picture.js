@@ -23,10 +23,6 @@ function partOf(run, { threads, variable }) {
   };
 }
 
-function cycleOf(run) {
-  return new Set(run.edges.filter((edge) => edge.cycle).flatMap((edge) => [edge.source, edge.target]));
-}
-
 const pathOf = (points) => {
   const [first, ...rest] = points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
   let text = `M${first}`;
@@ -159,8 +155,8 @@ class Picture {
   header(header, column) {
     const x = header.x + header.width / 2;
     const detail = column.detail ? column.detail.split("\n") : [];
-    return s("g", {}, s("text", { class: "thread", x, y: SIZES.margin + 8 }, column.name),
-      detail.map((line, n) => s("text", { class: "detail", x, y: SIZES.margin + 23 + 14 * n },
+    return s("g", {}, s("text", { class: "thread", x, y: header.y - SIZES.title + 8 }, column.name),
+      detail.map((line, n) => s("text", { class: "detail", x, y: header.y - SIZES.title + 23 + 14 * n },
         cutText(line, header.width + 40, SIZES.small - 0.6))));
   }
 

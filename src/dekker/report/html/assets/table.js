@@ -62,7 +62,8 @@ class EntryTable {
 
   row(number) {
     const entry = this.page.entries[number];
-    return h("tr", {}, entry.cells.map((cell, column) => h("td", { class: this.page.columns[column].number ? "right" : null },
+    return h("tr", {}, entry.cells.map((cell, column) => h("td", { class: this.page.columns[column].number ? "right" : this.page.columns[column].long ? "long" : null,
+      title: this.page.columns[column].long ? cell : null },
       column === 0 ? h("a", { href: `#/${number}` }, cell)
         : this.page.columns[column].verdict ? h("span", { class: `badge ${entry.tone}` }, cell) : cell)));
   }
