@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import Exports, export_options, write_answer
 from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
 from dekker.cli.search import search_options
-from dekker.cli.witness_files import terminal_width, write_witness
-from dekker.errors import InputError
+from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
@@ -57,6 +57,9 @@ STATUS = {
 )
 @GRAPH
 @HTML
+@LAYOUT
+@NO_COLOR
+@export_options
 @search_options
 def command(
     paths: tuple[str, ...],
@@ -75,6 +78,9 @@ def command(
     witness_file: str | None,
     graph_file: str | None,
     html_file: str | None,
+    layout: str,
+    no_color: bool,
+    exports: Exports,
     search: Search,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
@@ -92,7 +98,7 @@ def command(
     )
     report = check(paths, options)
     if json_file != "-":
-        print(check_text(report, terminal_width()))
+        print(check_text(report, terminal_width(), run_style(layout, no_color)))
     if witness_file is not None:
         _write_witness(witness_file, report)
     if graph_file is not None:
@@ -103,6 +109,7 @@ def command(
         write_page(html_file, check_page(report, texts_of(paths)))
     if json_file is not None:
         write_answer(json_file, check_json(report))
+    exports.write_check(report)
     return STATUS[report.verdict]
 
 
@@ -124,13 +131,3 @@ def _draw(file: str, report: CheckReport) -> None:
 
 def _shown(report: CheckReport) -> CheckViolation | None:
     return next((item for item in report.violations if item.witness is not None), None)
-
-
-def write_answer(file: str, text: str) -> None:
-    if file == "-":
-        print(text, file=sys.stdout)
-        return
-    try:
-        Path(file).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write '{file}': {error.strerror}") from None

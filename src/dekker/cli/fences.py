@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dekker.cli.check import write_answer
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import write_answer
 from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from dekker.cli.exports import JUNIT, Exports
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, write_graph, write_page
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 )
 @GRAPH
 @HTML
+@JUNIT
 @SELECT
 @click.option("--quiet", "-q", is_flag=True, help="No text per test.")
 def command(
@@ -89,6 +91,7 @@ def command(
     explain: bool,
     graph_file: str | None,
     html_file: str | None,
+    junit_file: str | None,
     select: str | None,
     quiet: bool,
 ) -> int:
@@ -112,6 +115,7 @@ def command(
     writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
     page = None if html_file is None else _page(limits, reasons)
     tally: Counter[str] = Counter()
+    kept: list[Record] = []
     started = time.monotonic()
     with _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
         try:
@@ -120,6 +124,8 @@ def command(
                 tally["stopped"] += record.stopped_by is not None
                 if writer is not None:
                     record = writer.write(record)
+                if junit_file is not None:
+                    kept.append(record)
                 _show(record, json_stream, quiet or json_stream is sys.stdout, explain)
                 if graph_file is not None:
                     _draw(graph_file, record)
@@ -132,6 +138,7 @@ def command(
             tally["interrupted"] += 1
     if html_file is not None and page is not None:
         write_page(html_file, page.page(len(tests)))
+    Exports(junit=junit_file).write_litmus(kept)
     _summarise(tally, len(tests), time.monotonic() - started)
     return _status(tally)
 

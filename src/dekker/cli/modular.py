@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from dekker.cli.check import STATUS, write_answer
+from dekker.cli.check import STATUS
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import write_answer
 from dekker.cli.limits import MEGABYTES, SECONDS, TRACES
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.engines.modular.engine import FEWEST_CONCRETE, MODELS, MOST_CONCRETE, MOST_STATES, ModularOptions

@@ -70,13 +70,13 @@ def _needed(model: Model, execution: Execution, pairs: list[Pair]) -> list[Pair]
     return needed
 
 
-def with_fences(execution: Execution, pairs: Iterable[Pair]) -> Execution:
-    """The execution with strong fences right behind the first event of each pair."""
+def with_fences(execution: Execution, pairs: Iterable[Pair], kinds: tuple[str, ...] = STRONG_FENCES) -> Execution:
+    """The execution with fences right behind the first event of each pair; new events come last."""
     events = list(execution.events)
     po = list(execution.relations["po"])
     for first, _ in pairs:
         thread = events[first].thread
-        for kind in STRONG_FENCES:
+        for kind in kinds:
             new = len(events)
             later = po[first]
             po = [row | 1 << new if n == first or row >> first & 1 else row for n, row in enumerate(po)]

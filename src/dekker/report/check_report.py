@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dekker.report.counterexample import OutOfOrder, counterexample_text, finding_text
+from dekker.report.counterexample import LIST, OutOfOrder, RunStyle, counterexample_text, finding_text
 from dekker.report.execution_text import WIDTH, execution_text, heading
 from dekker.report.record import LIMITS
 from dekker.report.run_rows import user_frames
@@ -53,7 +53,7 @@ class CheckReport:
 # --- for a person
 
 
-def check_text(report: CheckReport, width: int = WIDTH) -> str:
+def check_text(report: CheckReport, width: int = WIDTH, style: RunStyle = LIST) -> str:
     """The verdict with what it covers, each violation with its source line, and the run that shows the first."""
     lines = [f"{report.verdict.value} under {report.model}: {coverage(report)} ({report.engine})"]
     lines += (f"{'':2}{line}" for line in (*cuts(report), *engine_limits(report.result)))
@@ -62,25 +62,25 @@ def check_text(report: CheckReport, width: int = WIDTH) -> str:
     shown = next((item for item in report.violations if item.witness is not None), None)
     if shown is not None and shown.witness is not None:
         head = "The run that shows it:\n\n" if shown.witness.program.sources else ""
-        lines += ["", head + _run_itself(shown.witness, shown.order, width)]
+        lines += ["", head + _run_itself(shown.witness, shown.order, width, style)]
     if report.result.examples.schedule:
         lines += ["", schedule_text(report.result.examples.schedule)]
     return "\n".join(lines)
 
 
-def run_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH) -> str:
+def run_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH, style: RunStyle = LIST) -> str:
     """A witness alone: what it shows, and the run."""
     if not witness.program.sources or witness.violation is None:
         return f"{heading(witness)}\n\n{execution_text(witness, width)}"
     about = "\n".join(finding_text(witness.violation, witness))
-    return f"{heading(witness)}\n{about}\n\n{_run_itself(witness, order, width)}\n"
+    return f"{heading(witness)}\n{about}\n\n{_run_itself(witness, order, width, style)}\n"
 
 
-def _run_itself(witness: Witness, order: OutOfOrder | None, width: int) -> str:
+def _run_itself(witness: Witness, order: OutOfOrder | None, width: int, style: RunStyle) -> str:
     """By lines of the source for a program that was compiled, else event by event."""
     if not witness.program.sources or witness.violation is None:
         return f"{heading(witness)}\n\n{execution_text(witness, width)}"
-    return counterexample_text(witness, order, width)
+    return counterexample_text(witness, order, width, style=style)
 
 
 def violation_lines(violation: CheckViolation) -> list[str]:

@@ -21,6 +21,17 @@ _TEXT_COLUMN = 8
 
 
 @dataclass(frozen=True)
+class RunStyle:
+    """`table`: threads side by side, if the width is enough for that."""
+
+    table: bool = False
+    color: bool = False
+
+
+LIST = RunStyle()
+
+
+@dataclass(frozen=True)
 class OutOfOrder:
     """Why no interleaving explains the run: a cycle, step by step, and the pairs on it that are not kept in order."""
 
@@ -28,12 +39,24 @@ class OutOfOrder:
     pairs: tuple[tuple[int, int], ...]
 
 
-def counterexample_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH) -> str:
-    """`order` is None for a run that is an interleaving."""
+def counterexample_text(
+    witness: Witness, order: OutOfOrder | None, width: int = WIDTH, *, with_order: bool = True, style: RunStyle = LIST
+) -> str:
+    """`order` is None for a run that is an interleaving; `with_order` tells about it."""
     rows = Rows(witness)
     view = _View(rows, texts_of(witness), width)
-    lines = [line for thread in range(len(witness.threads)) for line in view.thread(thread)]
-    return "\n".join((*lines, *view.order(order)))
+    table = view.table(order, style) if style.table else None
+    if table is not None:
+        lines = [table, ""]
+    else:
+        lines = [line for thread in range(len(witness.threads)) for line in view.thread(thread)]
+    return "\n".join((*lines, *(view.order(order) if with_order else ())))
+
+
+def row_texts(rows: Rows) -> list[list[str]]:
+    """What each row does, for each thread."""
+    view = _View(rows, {}, WIDTH)
+    return [[view.what(row) for row in of_thread] for of_thread in rows.rows]
 
 
 def finding_text(finding: Finding, witness: Witness | None) -> Iterator[str]:
@@ -129,7 +152,7 @@ class _View:
             place = _innermost(thread.created)
             origin = f", started by thread {thread.parent}{f' at line {place.line}' if place is not None else ''}"
         yield f"thread {number} runs {thread.function}{origin}"
-        entries = [(row, self._what(row)) for row in self.rows.rows[number]]
+        entries = [(row, self.what(row)) for row in self.rows.rows[number]]
         entries += [(Row(number, user_frames(frames)), f"! {text}") for frames, text in self._endings(number)]
         size = min(max((len(what) for _, what in entries), default=0), WIDEST_EVENT)
         yield from self._listed(entries, size)
@@ -138,6 +161,15 @@ class _View:
             what = "1 access" if hidden == 1 else f"{hidden} accesses"
             yield f"{'':{_TEXT_COLUMN}}(not shown: {what} to what only this thread uses)"
         yield ""
+
+    def table(self, order: OutOfOrder | None, style: RunStyle) -> str | None:
+        from dekker.report.run_table import table_text  # noqa: PLC0415 — it imports this file
+
+        endings = [
+            [(user_frames(frames), f"! {text}") for frames, text in self._endings(number)]
+            for number in range(len(self.witness.threads))
+        ]
+        return table_text(self.rows, row_texts(self.rows), endings, order, (self.width, style.color))
 
     def _listed(self, entries: list[tuple[Row, str]], size: int) -> Iterator[str]:
         before: Row | None = None
@@ -187,7 +219,7 @@ class _View:
 
     # --- rows
 
-    def _what(self, row: Row) -> str:
+    def what(self, row: Row) -> str:
         if row.says:
             return row.says
         name = self.rows.name(row)

@@ -95,7 +95,7 @@ def record_result(file: str, program: Program, model: str, engine: str, result: 
         verdict=_litmus_verdict(program, result),
         positive=result.violating if negated else result.satisfying,
         negative=result.satisfying if negated else result.violating,
-        outcomes=_outcomes(program, result),
+        outcomes=outcomes(program, result),
         flags=tuple(sorted(result.flags)),
         notes=_notes(result),
         cut=result.cut,
@@ -135,15 +135,16 @@ def _litmus_verdict(program: Program, result: Result) -> str:
     return "Ok"
 
 
-def _outcomes(program: Program, result: Result) -> tuple[Outcome, ...]:
+def outcomes(program: Program, result: Result) -> tuple[Outcome, ...]:
+    """The final states of a result, in the order shown."""
     observed = program.property.observed
     places = layout(program)
     names = [(i, str(observed[i])) for i in shown_order(observed)]
     text = cache(lambda i, value: value_text(observed[i], value, places))
-    outcomes = [
+    found = [
         Outcome(tuple((name, text(i, state[i])) for i, name in names), count) for state, count in result.states.items()
     ]
-    return tuple(sorted(outcomes, key=lambda outcome: [_value_key(value) for _, value in outcome.values]))
+    return tuple(sorted(found, key=lambda outcome: [_value_key(value) for _, value in outcome.values]))
 
 
 @lru_cache(maxsize=4096)

@@ -375,7 +375,8 @@ class _Function:
     # statements
 
     def assign(self, step: Assign) -> Iterator[str]:
-        yield f"{self.registers(step.dst)} = {self.plain(step.value)};"
+        target, value = self.registers(step.dst), self.plain(step.value)
+        yield ";" if target == value else f"{target} = {value};"
 
     def load(self, step: Load) -> Iterator[str]:
         yield f"{self.registers(step.dst)} = dk_fetch({self.plain(step.address)}, {step.size});"
