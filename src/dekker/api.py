@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TypedDict, Unpack, overload
 
 from dekker.errors import InputError
@@ -152,6 +153,17 @@ class Result:
         """What `dekker check --json` writes; `dekker schema check` prints its schema."""
         return check_json(self.report)
 
+    def picture(self) -> str | None:
+        """The run that shows the first violation, as SVG."""
+        from dekker.report.picture import svg_of  # noqa: PLC0415 — rarely needed
+
+        shown = next((item for item in self.report.violations if item.witness is not None), None)
+        return None if shown is None or shown.witness is None else svg_of(shown.witness, shown.order)
+
+    def _repr_html_(self) -> str:
+        found = "; ".join(f"{item.kind}: {item.message}" for item in self.violations)
+        return _for_notebooks(f"{self.verdict.value} under {self.model}{f': {found}' if found else ''}", self.picture())
+
     def __str__(self) -> str:
         return self.text()
 
@@ -244,11 +256,31 @@ class LitmusResult:
         """A line of what `dekker litmus --json` writes."""
         return json_line(self.record)
 
+    def picture(self) -> str | None:
+        """The execution that decides the condition, or the one closest to it that is forbidden, as SVG; needs
+        `explain=True`."""
+        from dekker.report.picture import svg_of  # noqa: PLC0415 — rarely needed
+
+        found = self.record.explanation
+        if self.record.witness is not None:
+            return svg_of(self.record.witness, self.record.order)
+        if found is not None and found.closest is not None:
+            return svg_of(found.closest, reasons=found.reasons)
+        return None
+
+    def _repr_html_(self) -> str:
+        text = self.error or f"{self.verdict} under {self.model}: {self.observation} {self.condition}"
+        return _for_notebooks(f"{self.name or self.file}: {text}", self.picture())
+
     def __str__(self) -> str:
         return herd_text(self.record)
 
     def __repr__(self) -> str:
         return f"<LitmusResult {self.name or self.file} {self.verdict} under {self.model}>"
+
+
+def _for_notebooks(text: str, picture: str | None) -> str:
+    return f"<p><b>{escape(text)}</b></p>{picture or ''}"
 
 
 # --- questions
@@ -396,7 +428,7 @@ def _batch_options(
     language: str | None = None,
 ) -> tuple[BatchOptions, int]:
     limits = _limits(unroll, timeout, memory, max_traces)
-    return BatchOptions(model, _engine(engine), limits, witness=explain, explain=explain), jobs
+    return BatchOptions(model, _engine(engine), limits, witness=explain, explain=explain, picture=explain), jobs
 
 
 def _limits(unroll: int, timeout: float | None, memory: int | None, max_traces: int | None) -> Limits:

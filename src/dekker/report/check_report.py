@@ -55,10 +55,10 @@ class CheckReport:
 
 def check_text(report: CheckReport, width: int = WIDTH, style: RunStyle = LIST) -> str:
     """The verdict with what it covers, each violation with its source line, and the run that shows the first."""
-    lines = [f"{report.verdict.value} under {report.model}: {_coverage(report)} ({report.engine})"]
-    lines += (f"{'':2}{line}" for line in (*_cuts(report), *_limits(report.result)))
+    lines = [f"{report.verdict.value} under {report.model}: {coverage(report)} ({report.engine})"]
+    lines += (f"{'':2}{line}" for line in (*cuts(report), *engine_limits(report.result)))
     for violation in report.violations:
-        lines += ["", *_violation_lines(violation)]
+        lines += ["", *violation_lines(violation)]
     shown = next((item for item in report.violations if item.witness is not None), None)
     if shown is not None and shown.witness is not None:
         head = "The run that shows it:\n\n" if shown.witness.program.sources else ""
@@ -83,7 +83,7 @@ def _run_itself(witness: Witness, order: OutOfOrder | None, width: int, style: R
     return counterexample_text(witness, order, width, style=style)
 
 
-def _violation_lines(violation: CheckViolation) -> list[str]:
+def violation_lines(violation: CheckViolation) -> list[str]:
     finding = violation.finding
     head = Diagnostic(f"{finding.kind}: {finding.message}", place_of(violation)).render("violation")
     return [head, *finding_text(finding, violation.witness)]
@@ -104,7 +104,7 @@ def place_of(violation: CheckViolation) -> Span | None:
     return whole_call(Span(source, start, start + 1))
 
 
-def _coverage(report: CheckReport) -> str:
+def coverage(report: CheckReport) -> str:
     result = report.result
     if "states" in result.statistics:
         runs = f"{_count(result.statistics['states'], 'state')}, {_count(len(result.states), 'outcome')}"
@@ -119,7 +119,7 @@ def _coverage(report: CheckReport) -> str:
     return runs
 
 
-def _cuts(report: CheckReport) -> Iterator[str]:
+def cuts(report: CheckReport) -> Iterator[str]:
     result, bound = report.result, report.limits.unroll
     for low, high in report.ranges:
         yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
@@ -135,7 +135,7 @@ def _cuts(report: CheckReport) -> Iterator[str]:
         yield "so no execution came to its end, and what follows these loops was not checked: try a larger --unroll"
 
 
-def _limits(result: Result) -> Iterator[str]:
+def engine_limits(result: Result) -> Iterator[str]:
     if result.bound:
         yield result.bound
     if result.choice:

@@ -10,6 +10,7 @@ from dekker.ir.layout import layout
 from dekker.ir.notation import condition_text, shown_order, value_text
 from dekker.ir.program import Program
 from dekker.ir.property import Quantifier
+from dekker.report.counterexample import OutOfOrder
 from dekker.report.explanation import Explanation
 from dekker.result import Result, Verdict, verdict
 from dekker.source import Diagnostic
@@ -46,7 +47,8 @@ class Record:
     formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if
     some execution has undefined behaviour (a flag of the model, or an access outside of all objects) or fails an
     assertion, `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run.
-    `witness` and `explanation` are there if they were asked for and exist."""
+    `witness` and `explanation` are there if they were asked for and exist; so are, for a picture, `order`, which says
+    why the witness is no interleaving, and the text of the file."""
 
     file: str
     name: str = ""
@@ -71,6 +73,8 @@ class Record:
     witness: Witness | None = None
     witness_file: str | None = None
     explanation: Explanation | None = None
+    order: OutOfOrder | None = None
+    source: str = ""
 
     @property
     def states(self) -> int:

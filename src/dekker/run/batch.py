@@ -32,7 +32,7 @@ DEFAULT_SEARCH = Search()
 class BatchOptions:
     """`model` None stands for the architecture's own, `engine` None for the first that can run the test. `witness` asks
     for an execution that decides the condition, `explain` for the reasons if there is none. `unroll_waits` leaves loops
-    that only wait as they are."""
+    that only wait as they are. `picture`: all that is needed to draw the witness and its source."""
 
     model: str | None = None
     engine: str | None = None
@@ -41,6 +41,7 @@ class BatchOptions:
     explain: bool = False
     unroll_waits: bool = False
     search: Search = DEFAULT_SEARCH
+    picture: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,10 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
             progress.watch(task)
         engine, result = run_engine(options.engine, task)
         record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)
-        return _with_evidence(record, task, result, options) if task.examples else record
+        record = _with_evidence(record, task, result, options) if task.examples else record
+        if options.picture:
+            record = replace(record, source=read_text(file) if test.text is None else test.text)
+        return record
     except DekkerError as error:
         if raises:
             raise
@@ -137,7 +141,12 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
 def _with_evidence(record: Record, task: Task, result: Result, options: BatchOptions) -> Record:
     from dekker.run.witnesses import asked_executions, deciding_witness, explanation  # noqa: PLC0415 — slow to load
 
-    record = replace(record, witness=deciding_witness(task, record.engine, result))
+    witness = deciding_witness(task, record.engine, result)
+    record = replace(record, witness=witness)
+    if options.picture and witness is not None:
+        from dekker.run.violations import out_of_order  # noqa: PLC0415 — slow to load
+
+        record = replace(record, order=out_of_order(task.model, task.program, witness))
     if not options.explain or result.stopped_by is not None or asked_executions(task.program, result):
         return record
     try:
