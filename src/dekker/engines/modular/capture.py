@@ -14,9 +14,9 @@ that has yet to take effect is a sequence of constant writes, and the code from 
     (12)                        the search stops at the first read, CMPXCHG or barrier
 
 `Terminates` is decided, not guessed: between two stops a thread is alone with its registers, so its run either comes to
-a stop, and all loops on its way are in `Terminates`, or it comes back to where it was, and they are not. The paper takes
-every loop for one that is not until the search has seen it end (`Terminates*`), and then revisits the states that asked.
-Here the answer is there when it is asked for, so that nothing has to be revisited.
+a stop, and all loops on its way are in `Terminates`, or comes back to where it was, and they are not. The paper takes a
+loop for one that is not until the search has seen it end (`Terminates*`), and then revisits the states that asked. Here
+the answer is there when it is asked for, so that nothing has to be revisited.
 """
 
 from __future__ import annotations

@@ -91,6 +91,8 @@ def _run_any_number(system: System, options: ModularOptions) -> ModularResult:
             result = replace(latest, tried=() if result is None else result.tried)
         if result.verdict is Verdict.SAFE or latest.stopped_by not in (None, "states"):
             break
+        if any(item.is_certain for item in result.unbounded) and not result.findings:
+            break
         if result.findings:
             result = _try_instances(system, options, result, deadline)
             if result.verdict is Verdict.UNSAFE:
@@ -224,10 +226,10 @@ def _loop_of(system: System, problem: NotFinite, name: str) -> Unbounded:
 
 def _growing(found: Reached | Covered) -> tuple[Unbounded, ...]:
     loops: dict[tuple[str, Span | None], Unbounded] = {}
-    for thread in dict.fromkeys(found.grows.values()):
+    for thread in found.growth.grown:
         local = found.machine.locals[thread]
         name = found.machine.system.classes[local.thread_class].name
         span = loop_at(found.machine.codes[local.thread_class], local.position)
         why = "every round can add a write to those that have not taken effect, without bound"
-        loops.setdefault((name, span), Unbounded(name, span, why))
+        loops.setdefault((name, span), Unbounded(name, span, why, found.growth.is_certain))
     return tuple(loops.values())
