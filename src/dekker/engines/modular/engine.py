@@ -29,7 +29,7 @@ from dekker.source import Span
 NAME = "modular"
 MODELS = tuple(RULE_SETS)
 FEWEST_CONCRETE, MOST_CONCRETE = 2, 4
-MANY_VALUES = 30
+MANY_VALUES = 12
 MOST_STATES = 1_000_000
 MOST_STATES_ON_TRIAL = 200_000
 """Unless there is another limit: of a search, and of one that may be followed by a search with more concrete threads,
