@@ -23,6 +23,7 @@ Exit status:
 VERBS = {
     "check": "Check a C or C++ program under a memory model.",
     "compare": "Check a program under several memory models: one table.",
+    "explain": "Why an outcome is possible under a model, and not under another.",
     "fences": "Where fences are needed under a memory model, and which.",
     "instrument": "Write a program as C in which the delays of a memory model are spelled out.",
     "generate": "Litmus tests from cycles of relaxations.",
@@ -30,6 +31,7 @@ VERBS = {
     "modular": "Check a program for any number of threads.",
     "models": "List the memory models that ship with Dekker.",
     "replay": "Check a witness from scratch, and show it.",
+    "schema": "Print the JSON Schema of what the other verbs write.",
     "show": "Print a program as Dekker represents it.",
 }
 
