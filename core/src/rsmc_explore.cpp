@@ -32,6 +32,18 @@ Outcome explore_with(const Program& program, const ModelProgram& model, const st
   }
 }
 
+template <std::size_t W>
+Probes probe_with(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+                  const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
+                  const Progress& progress, Fields& fields, Clock::time_point start) {
+  while (true) {
+    try {
+      return Explorer<W>(program, model, check_names, order, with_time_left(limits, start), progress, fields).probe(n_probes, seed);
+    } catch (const NewFields&) {
+    }
+  }
+}
+
 }  // namespace
 
 // Most executions are small, and small ones are fast; a large one starts again with more words.
@@ -49,6 +61,21 @@ Outcome explore(const Program& program, const ModelProgram& model, const std::ve
   Outcome too_large;
   too_large.stop = Stop::events;
   return too_large;
+}
+
+Probes probe(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+             const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
+             const Progress& progress) {
+  constexpr std::array attempts{probe_with<1>, probe_with<2>, probe_with<4>, probe_with<8>, probe_with<16>};
+  const Clock::time_point start = Clock::now();
+  Fields fields;
+  for (const auto attempt : attempts) {
+    try {
+      return attempt(program, model, check_names, order, limits, n_probes, seed, progress, fields, start);
+    } catch (const CapacityNeeded&) {
+    }
+  }
+  return {{}, Stop::events};
 }
 
 }  // namespace dekker::rsmc

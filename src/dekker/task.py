@@ -66,6 +66,19 @@ class Task:
     pieces: frozenset[tuple[str, int]] = frozenset()
 
 
+class Watcher:
+    """A progress callback that wants to know which task is being worked on."""
+
+    def __init__(self) -> None:
+        self.task: Task | None = None
+
+    def watch(self, task: Task) -> None:
+        self.task = task
+
+    def __call__(self, counts: dict[str, int]) -> None:
+        raise NotImplementedError
+
+
 def with_time_left(task: Task, elapsed_s: float) -> Task:
     """For another attempt at it, by this engine or the next."""
     if task.limits.timeout_s is None:

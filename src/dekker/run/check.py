@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from dekker.cat.model import Model
 from dekker.frontends import default_model, parse_files
@@ -18,7 +19,10 @@ from dekker.result import Result, Verdict, verdict
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
-from dekker.task import Limits, Progress, Search, Task
+from dekker.task import Limits, Progress, Search, Task, Watcher
+
+if TYPE_CHECKING:
+    from dekker.run.estimate import Estimate
 
 DEFAULT_UNROLL = 4
 DEFAULT_SEARCH = Search()
@@ -61,6 +65,8 @@ def check_program(
     if not options.deadlocks:
         limits = replace(limits, stop_at_first=False)
     task = Task(program, model, limits, examples=True, progress=progress, search=options.search)
+    if isinstance(progress, Watcher):
+        progress.watch(task)
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not options.deadlocks:
         result = replace(result, deadlocks=0)
@@ -79,6 +85,16 @@ def check_program(
         time.perf_counter() - started,
         ranges=ranges,
     )
+
+
+def estimated(paths: Sequence[str], options: CheckOptions, seconds: float) -> tuple[str, Estimate]:
+    """The name of the model, and about how many executions the program has."""
+    from dekker.run.estimate import estimate  # noqa: PLC0415 — few ask for it
+
+    program = read_program(paths, options)
+    model = load_model(options.model or default_model(program))
+    task = Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
+    return model.name, estimate(task, seconds)
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:

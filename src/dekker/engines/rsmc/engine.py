@@ -21,6 +21,7 @@ from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import is_built_in
 from dekker.native import TRACE_KINDS, Exploration, ForbiddenStart, NativeProgram, Place, RawTrace, explore
+from dekker.native import probe as native_probe
 from dekker.result import Result, Violation
 from dekker.source import Span
 from dekker.task import Task
@@ -44,16 +45,7 @@ def run(task: Task) -> Result:
     places = layout(task.program)
     observed = _observed(task.program)
     native = _encode(task, places, order, observed)
-    flags = (
-        order.in_order,
-        order.same_location_reads,
-        order.same_location_writes,
-        order.forwarding,
-        order.forwarding_of_updates,
-        bool(task.model.uses & STATUS_DEPENDENCIES),
-        order.pick_seed,
-        order.most_waiting,
-    )
+    flags = _order_flags(task, order)
     explored = _explored_program(task.model.program, order)
     try:
         exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
@@ -66,6 +58,28 @@ def run(task: Task) -> Result:
     if exploration.mixed_sizes is not None:
         raise _mixed_sizes(task.program, *exploration.mixed_sizes)
     return _result(task, places, observed, exploration)
+
+
+def probe(task: Task, n_probes: int, seed: int) -> tuple[list[tuple[float, float]], str]:
+    """Random runs: for each the weight of a complete and of a blocked one, whose means estimate their numbers; and
+    what stopped the probes early."""
+    order = commit_order(task)
+    native = _encode(task, layout(task.program), order, _observed(task.program))
+    explored = _explored_program(task.model.program, order)
+    return native_probe(native, explored, _order_flags(task, order), task.limits, n_probes, seed)
+
+
+def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool, bool, bool, int, int]:
+    return (
+        order.in_order,
+        order.same_location_reads,
+        order.same_location_writes,
+        order.forwarding,
+        order.forwarding_of_updates,
+        bool(task.model.uses & STATUS_DEPENDENCIES),
+        order.pick_seed,
+        order.most_waiting,
+    )
 
 
 def _mixed_sizes(
