@@ -57,6 +57,7 @@ def _node(node: Node) -> Plain:
         "source": node.source,
         "file": node.file,
         "line": node.line,
+        "column": node.column,
         "locations": list(node.locations),
         "fold": node.fold,
         "initial": node.initial,

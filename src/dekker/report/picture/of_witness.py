@@ -81,7 +81,9 @@ def _nodes(witness: Witness) -> list[Node]:
         return [node for thread in range(len(witness.threads)) for node in maker.of_thread(thread)]
     initial = _reads_of_initial_values(witness)
     own = [number for number, event in enumerate(witness.events) if event.thread != INITIAL_THREAD]
-    return [_event_node(witness, number, number in initial) for number in own]
+    return [
+        replace(_event_node(witness, number, number in initial), column=witness.events[number].column) for number in own
+    ]
 
 
 def _reads_of_initial_values(witness: Witness) -> frozenset[int]:

@@ -34,8 +34,8 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class Node:
     """What a thread does at one point: an event, a statement, or a call of a library. `kind` is `R`, `W`, `U` (an
-    update), `F`, `call`, `print` or `end`. `source` is the text of the line; `moment` is when it happens, for runs that
-    are drawn in the order of time."""
+    update), `F`, `call`, `print` or `end`. `source` is the text of the line, or the part of it that begins at `column`,
+    if that is not 0. `moment` is when it happens, for runs that are drawn in the order of time."""
 
     thread: int
     name: str
@@ -49,6 +49,7 @@ class Node:
     fold: str = ""
     initial: bool = False
     moment: int = -1
+    column: int = 0
 
 
 @dataclass(frozen=True, slots=True)
