@@ -61,6 +61,7 @@ def _node(node: Node) -> Plain:
         "locations": list(node.locations),
         "fold": node.fold,
         "initial": node.initial,
+        "told": node.told,
     }
     return _filled(found, "thread") | ({"moment": node.moment} if node.moment >= 0 else {})
 

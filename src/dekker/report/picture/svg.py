@@ -151,9 +151,11 @@ def _box(view: RunView, box: Box, cycle: bool) -> Iterator[str]:
         "end": ("#ffebe9", "#cf222e"),
         "print": ("#f6f8fa", "#d0d7de"),
     }.get(node.kind, ("#ffffff", "#8c959f"))
-    border = 2.2 if cycle else 1
+    border = 2.2 if cycle or node.told else 1
     if cycle:
         fill, stroke = "#fff8c5", "#9a6700"
+    if node.told:
+        stroke = "#cf222e"
     yield (
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height}" rx="6" '
         f'fill="{fill}" stroke="{stroke}" stroke-width="{border}"/>'

@@ -35,7 +35,8 @@ class Column:
 class Node:
     """What a thread does at one point: an event, a statement, or a call of a library. `kind` is `R`, `W`, `U` (an
     update), `F`, `call`, `print` or `end`. `source` is the text of the line, or the part of it that begins at `column`,
-    if that is not 0. `moment` is when it happens, for runs that are drawn in the order of time."""
+    if that is not 0. What went wrong has to do with it if it is `told` of. `moment` is when it happens, for runs that
+    are drawn in the order of time."""
 
     thread: int
     name: str
@@ -50,6 +51,7 @@ class Node:
     initial: bool = False
     moment: int = -1
     column: int = 0
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,8 @@ class Fold:
 
 
 def with_stretches(view: RunView) -> RunView:
-    """Long threads with what has no part in the cycle marked to be folded."""
-    important = view.on_cycle()
+    """Long threads with what has no part in the cycle, or in what went wrong, marked to be folded."""
+    important = view.on_cycle() | {n for n, node in enumerate(view.nodes) if node.told}
     nodes = list(view.nodes)
     for thread in range(len(view.columns)):
         own = [n for n, node in enumerate(nodes) if node.thread == thread and not node.fold]
