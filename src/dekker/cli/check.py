@@ -97,8 +97,6 @@ def command(
         model, engine, limits, compiler_flags(), cc, leaks, nondet, search, deadlocks=not no_deadlocks
     )
     report = check(paths, options)
-    if json_file != "-":
-        print(check_text(report, terminal_width(), run_style(layout, no_color)))
     if witness_file is not None:
         _write_witness(witness_file, report)
     if graph_file is not None:
@@ -110,6 +108,8 @@ def command(
     if json_file is not None:
         write_answer(json_file, check_json(report))
     exports.write_check(report)
+    if json_file != "-":
+        print(check_text(report, terminal_width(), run_style(layout, no_color)))
     return STATUS[report.verdict]
 
 
