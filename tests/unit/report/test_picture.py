@@ -11,7 +11,8 @@ import pytest
 
 from dekker.report.picture import dot_of, picture_of, svg_of
 from dekker.report.picture.causes import out_of_order, shortest
-from dekker.report.picture.layout import LABEL_CHARACTER, LABEL_HEIGHT, Layout, arrange, label_of
+from dekker.report.picture.labels import LABEL_CHARACTER, LABEL_HEIGHT, label_of
+from dekker.report.picture.layout import Layout, arrange
 from dekker.report.picture.moments import in_order_of_effect
 from dekker.report.picture.view import (
     LOCAL,

@@ -7,6 +7,7 @@ from html import escape
 from textwrap import wrap
 
 from dekker.report.picture.colours import CYCLE_LIGHT, LOOKS
+from dekker.report.picture.labels import label_of
 from dekker.report.picture.layout import (
     CHARACTER,
     MARGIN,
@@ -21,7 +22,6 @@ from dekker.report.picture.layout import (
     arrange,
     foot_of,
     head_of,
-    label_of,
 )
 from dekker.report.picture.view import PO, RF, Fold, RunView
 
