@@ -20,7 +20,7 @@ def rough(number: float) -> str:
 
 
 def estimate_line(mean: float, low: float, high: float) -> str:
-    return f"about {rough(mean)} complete executions (95 %: {rough(low)} to {rough(high)})"
+    return f"about {rough(mean)} complete executions (likely {rough(low)} to {rough(high)})"
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,8 @@ The mean of the weights is unbiased (Knuth 1975), but their distribution often h
 branches that hold most executions, so that the mean is too small more often than not, and the usual error of the mean
 says little. So the interval is one of factors. It is that of a normal distribution of the logarithm, from the effective
 number of probes, made wider by the tail index (Hill) of the largest weights, and never narrower than that index asks.
+How much wider was fitted to programs whose counts are known: it is likely to hold the truth, with no level of
+confidence.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _STOPPED = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """Complete executions: about `mean`, and with 95 % confidence from `low` to `high`. `blocked` estimates those that
+    """Complete executions: about `mean`, and most likely from `low` to `high`. `blocked` estimates those that
     are blocked. `heavy` says that few probes carry the mean."""
 
     mean: float
