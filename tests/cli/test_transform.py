@@ -23,6 +23,21 @@ def test_fences_restore_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "SAFE" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("fences", "status"),
+    [
+        ((), STATUS_VIOLATED),
+        (("-DFENCE_BEFORE_WAKING",), STATUS_VIOLATED),
+        (("-DFENCE_BEHIND_WAIT",), STATUS_VIOLATED),
+        (("-DFENCE_BEFORE_WAKING", "-DFENCE_BEHIND_WAIT"), STATUS_HOLDS),
+    ],
+)
+def test_the_workers_of_postgresql_need_both_fences_on_power(fences: tuple[str, ...], status: int) -> None:
+    """Threads that are started in a loop get their numbers from it, and index arrays by them."""
+    workers = str(EXAMPLES / "pgsql" / "workers.c")
+    assert run_command(["check", workers, "--model", "power", "--engine", "transform", "--", *fences]) == status
+
+
 @pytest.mark.parametrize("strategy", ["weighted", "all-pairs", "every-access", "one-per-cycle"])
 def test_every_selection_finds_the_outcome(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
     status = run_command(["litmus", DEKKER, "--model", "pso", "--engine", "transform", "--select", strategy])

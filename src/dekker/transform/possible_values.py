@@ -8,8 +8,9 @@ thin air: then a value passes through memory no more often than the program writ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from math import inf, prod
 from typing import TypeVar
@@ -31,6 +32,7 @@ from dekker.ir.flow import successors
 from dekker.ir.instructions import (
     Allocate,
     Assign,
+    Branch,
     Call,
     Choose,
     CompareExchange,
@@ -47,8 +49,11 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Function, Program
+from dekker.transform.points_to import PointsTo, analyse
 from dekker.transform.sizes import comes_back, executions
+from dekker.transform.values import Allocation
 
+Writing = Store | StoreConditional | Rmw | CompareExchange
 WRITING = (Store, StoreConditional, Rmw, CompareExchange)
 MOST_VALUES = 64
 MOST_COMBINATIONS = 4096
@@ -130,13 +135,43 @@ class ValueSets:
                 continue
             state = states[index]
             assert state is not None
-            after = self._step(function, index, function.body[index], state)
-            for following in successors(function, index):
+            step = function.body[index]
+            behind = self._step(function, index, step, state)
+            for following, after in self._ways_on(function, index, step, behind):
                 old = states[following]
                 new = after if old is None else _join(old, after)
                 if new != old:
                     states[following] = new
                     pending.append(following)
+
+    def _ways_on(self, function: Function, index: int, step: Instruction, after: State) -> Iterator[tuple[int, State]]:
+        """Where control may go, with what is known there: behind a branch, its condition."""
+        ways = successors(function, index)
+        if not isinstance(step, Branch) or ways[0] == ways[1]:
+            yield from ((following, after) for following in ways)
+            return
+        for following, taken in zip(ways, (False, True), strict=True):
+            refined = self._refined(after, step.condition, taken)
+            if refined is not None:
+                yield following, refined
+
+    def _refined(self, state: State, condition: Expr, holds: bool) -> State | None:
+        """None if it cannot be so."""
+        names = sorted(registers(condition))
+        choices = self._choices(state, names)
+        if choices is None:
+            return state
+        left = [
+            choice
+            for choice in choices
+            if bool(self._evaluate(condition, dict(zip(names, choice, strict=True)))) == holds
+        ]
+        if not left:
+            return None
+        return {
+            **state,
+            **{name: frozenset(values) for name, values in zip(names, zip(*left, strict=True), strict=True)},
+        }
 
     def _step(self, function: Function, index: int, step: Instruction, state: State) -> State:
         """The registers after an instruction."""
@@ -148,21 +183,19 @@ class ValueSets:
                 read = self._at(self._value(state, address), size)
                 self.reads[function.name, index] = read
                 found[dst] = _map(read, lambda value: _extended(value, size)) if signed else read
-            case Store(address, value, size):
-                self._write(self._value(state, address), size, self._value(state, value))
-            case StoreConditional(status, address, value, size):
-                self._write(self._value(state, address), size, self._value(state, value))
+            case Store(_, value):
+                self._write(function, step, state, self._value(state, value))
+            case StoreConditional(status, _, value):
+                self._write(function, step, state, self._value(state, value))
                 found[status] = BOTH
             case Rmw(dst, op, address, operand, size):
-                place = self._value(state, address)
-                old = self.reads[function.name, index] = self._at(place, size)
-                self._write(place, size, self._updated(op, size, old, self._value(state, operand)))
+                old = self.reads[function.name, index] = self._at(self._value(state, address), size)
+                self._write(function, step, state, self._updated(op, size, old, self._value(state, operand)))
                 found[dst] = old
             case CompareExchange(dst, success, address, _, desired, size):
-                place = self._value(state, address)
-                found[dst], found[success] = self._at(place, size), BOTH
+                found[dst], found[success] = self._at(self._value(state, address), size), BOTH
                 self.reads[function.name, index] = found[dst]
-                self._write(place, size, self._value(state, desired))
+                self._write(function, step, state, self._value(state, desired))
             case Choose(dst, low, high):
                 few = high - low < MOST_VALUES
                 found[dst] = frozenset(number & mask(64) for number in range(low, high + 1)) if few else None
@@ -191,12 +224,18 @@ class ValueSets:
     def _value(self, state: State, expression: Expr) -> Values:
         """Joint values of the registers of the expression are tried one by one, so that what cancels out does so."""
         names = sorted(registers(expression))
+        choices = self._choices(state, names)
+        if choices is None:
+            return None
+        found = {self._evaluate(expression, dict(zip(names, choice, strict=True))) for choice in choices}
+        return frozenset(found) if len(found) <= MOST_VALUES else None
+
+    def _choices(self, state: State, names: list[str]) -> Iterator[tuple[int, ...]] | None:
+        """All values that registers may have together, if these are known and few."""
         sets = [state.get(name, ZERO) for name in names]
         known = [values for values in sets if values is not None]
-        if len(known) < len(sets) or prod(map(len, known)) > MOST_COMBINATIONS:
-            return None
-        found = {self._evaluate(expression, dict(zip(names, choice, strict=True))) for choice in product(*known)}
-        return frozenset(found) if len(found) <= MOST_VALUES else None
+        few = len(known) == len(sets) and prod(map(len, known)) <= MOST_COMBINATIONS
+        return product(*known) if few else None
 
     def _evaluate(self, expression: Expr, known: dict[str, int]) -> int:
         match expression:
@@ -228,14 +267,27 @@ class ValueSets:
             return None
         return _union(self._memory.get((address, size), NOTHING), frozenset((self._initial.read(address, size),)))
 
-    def _write(self, addresses: Values, size: int, value: Values) -> None:
+    def _write(self, function: Function, step: Writing, state: State, value: Values) -> None:
+        addresses, size = self._value(state, step.address), step.size
         if addresses is None:
-            self._written_anywhere = True
+            self._written_anywhere |= not self._is_to_allocated(function, step)
             return
         cut = _map(value, lambda number: number & mask(8 * size))
         for address in addresses:
             if self._places.contains(address, size):
                 self._written[address, size] = _union(self._written.get((address, size), NOTHING), cut)
+
+    def _is_to_allocated(self, function: Function, step: Writing) -> bool:
+        """Whether it only reaches objects that the program allocates; what these hold is not followed."""
+        places = (
+            self._points_to.places(thread, function.name, step.address, step.size)
+            for thread in range(len(self._points_to.threads))
+        )
+        return all(found is not None and all(isinstance(place.base, Allocation) for place in found) for found in places)
+
+    @cached_property
+    def _points_to(self) -> PointsTo:
+        return analyse(self.program)
 
     def _updated(self, op: str, size: int, old: Values, operand: Values) -> Values:
         if op == "xchg":
