@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dekker.cat.model import Model
 from dekker.ir.program import Program
@@ -53,7 +54,9 @@ class Search:
 class Task:
     """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
     engine's statistics so far. `pieces` are positions (function and index) of accesses that are part of a larger one:
-    they must not race, because that one is never torn."""
+    they must not race, because that one is never torn. `jobs` is how many threads explore or search; `split_seed`, unless
+    0, makes those of the rsmc engine split their work at random, which must make no difference. `explorer`, if there
+    is one, does what that engine asks of the core (`native.Request`, jobs) in another way."""
 
     program: Program
     model: Model
@@ -62,6 +65,9 @@ class Task:
     progress: Progress | None = None
     search: Search = Search()
     pieces: frozenset[tuple[str, int]] = frozenset()
+    jobs: int = 1
+    split_seed: int = 0
+    explorer: Callable[[Any, int], Any] | None = None
 
 
 def with_time_left(task: Task, elapsed_s: float) -> Task:
