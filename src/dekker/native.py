@@ -7,8 +7,9 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
@@ -129,6 +130,9 @@ class Rest:
         return (self.units, self.words, self.known, self.next_id, self.slept)
 
 
+EVERYTHING = Rest()
+
+
 @dataclass(frozen=True)
 class Work:
     """How much of an exploration to do: `jobs` threads, for `slice_s` seconds (0: to the end); `keeps_rest` asks for
@@ -140,7 +144,7 @@ class Work:
     slice_s: float = 0.0
     split_seed: int = 0
     numbers_threads: bool = True
-    rest: Rest = Rest()
+    rest: Rest = EVERYTHING
 
 
 WHOLE = Work()
@@ -169,7 +173,7 @@ class Exploration:
     mixed_sizes: tuple[Place, int, int, Place, int, int] | None = None
     guess: tuple[Place, Place] | None = None
     unknown_thread: tuple[int, int] | None = None
-    rest: Rest = Rest()
+    rest: Rest = EVERYTHING
     started_again: bool = False
 
 
@@ -198,6 +202,16 @@ class Request:
     limits: Limits
     examples: bool = False
     progress: Progress | None = None
+
+    def digest(self) -> str:
+        """The same for all that ask the same question, whatever the limits."""
+        question = (
+            *(getattr(self.program, item.name) for item in fields(self.program)),
+            _model_arguments(self.model),
+            self.order,
+            (self.limits.unroll, self.limits.counts_known_rounds, self.limits.stop_at_first, self.examples),
+        )
+        return sha256(repr(question).encode()).hexdigest()
 
 
 def explore(request: Request, work: Work = WHOLE) -> Exploration:

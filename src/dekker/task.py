@@ -13,6 +13,8 @@ DEFAULT_UNROLL = 2
 
 Progress = Callable[[dict[str, int]], object]
 
+Explorer = Callable[[Any, Any], Any]
+
 SHORTEST_S = 1e-6
 
 
@@ -54,9 +56,9 @@ class Search:
 class Task:
     """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
     engine's statistics so far. `pieces` are positions (function and index) of accesses that are part of a larger one:
-    they must not race, because that one is never torn. `jobs` is how many threads explore or search; `split_seed`, unless
-    0, makes those of the rsmc engine split their work at random, which must make no difference. `explorer`, if there
-    is one, does what that engine asks of the core (`native.Request`, jobs) in another way."""
+    they must not race, because that one is never torn. `jobs` is how many threads explore; `split_seed`, if not 0,
+    makes them split their work at random; it must make no difference. `explorer`, if any, does what the rsmc
+    engine asks of the core (a `native.Request`, for this task) in another way."""
 
     program: Program
     model: Model
@@ -67,7 +69,7 @@ class Task:
     pieces: frozenset[tuple[str, int]] = frozenset()
     jobs: int = 1
     split_seed: int = 0
-    explorer: Callable[[Any, int], Any] | None = None
+    explorer: Explorer | None = None
 
 
 def with_time_left(task: Task, elapsed_s: float) -> Task:

@@ -98,6 +98,7 @@ class Run {
   Key key_of(EventId id) const { return {machine_.event(id).thread, machine_.event(id).index}; }
 
   EventId event_at(Key key) const {
+    if (at(key.thread) >= machine_.threads().size()) throw std::logic_error("a continuation refers to a thread that is not there");
     const std::vector<EventId>& events = events_of(key.thread);
     if (at(key.index) >= events.size()) throw std::logic_error("a continuation refers to an event that is not fetched");
     return events[at(key.index)];

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
-from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.search import search_options
 from dekker.cli.witness_files import terminal_width, write_witness
@@ -45,6 +45,8 @@ STATUS = {
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
+@click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc: threads that explore.")
+@click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
@@ -63,6 +65,8 @@ def command(
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
+    jobs: int,
+    checkpoint: str | None,
     leaks: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
@@ -83,9 +87,22 @@ def command(
         unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going and engine != ALL
     )
     options = CheckOptions(
-        model, engine, limits, compiler_flags(), cc, leaks, nondet, search, deadlocks=not no_deadlocks
+        model,
+        engine,
+        limits,
+        compiler_flags(),
+        cc,
+        leaks,
+        nondet,
+        search,
+        deadlocks=not no_deadlocks,
+        jobs=jobs,
+        checkpoint=checkpoint,
     )
-    report = check(paths, options)
+    return deliver(check(paths, options), json_file, witness_file)
+
+
+def deliver(report: CheckReport, json_file: str | None, witness_file: str | None) -> int:
     if json_file != "-":
         print(check_text(report, terminal_width()))
     if witness_file is not None:

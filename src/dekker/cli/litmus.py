@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import JOBS, MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.search import SELECT
 from dekker.cli.witness_files import WitnessWriter, terminal_width
@@ -52,7 +52,9 @@ from dekker.task import DEFAULT_UNROLL, Limits, Search
 @click.option("--timeout", type=SECONDS, help="Seconds per test.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that a process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per test.")
-@click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
+@click.option(
+    "--jobs", "-j", type=JOBS, default=1, show_default=True, help="Tests run side by side; of one test, threads (rsmc)."
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
 @click.option(
     "--witness",

@@ -30,6 +30,7 @@ VERBS = {
     "modular": "Check a program for any number of threads.",
     "models": "List the memory models that ship with Dekker.",
     "replay": "Check a witness from scratch, and show it.",
+    "resume": "Go on from a checkpoint of `dekker check`.",
     "show": "Print a program as Dekker represents it.",
 }
 

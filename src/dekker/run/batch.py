@@ -31,7 +31,7 @@ DEFAULT_SEARCH = Search()
 class BatchOptions:
     """`model` None stands for the architecture's own, `engine` None for the first that can run the test. `witness` asks
     for an execution that decides the condition, `explain` for the reasons if there is none. `unroll_waits` leaves loops
-    that only wait as they are."""
+    that only wait as they are. `jobs` threads explore each test."""
 
     model: str | None = None
     engine: str | None = None
@@ -40,6 +40,7 @@ class BatchOptions:
     explain: bool = False
     unroll_waits: bool = False
     search: Search = DEFAULT_SEARCH
+    jobs: int = 1
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def run_file(file: str, options: BatchOptions) -> Record:
         model_name = options.model or default_model(program)
         model = load_model(model_name)
         program = prepare(program, model, unroll_waits=options.unroll_waits, reduce_updates=options.engine != TRANSFORM)
-        task = Task(program, model, options.limits, examples=options.witness or options.explain, search=options.search)
+        examples = options.witness or options.explain
+        task = Task(program, model, options.limits, examples=examples, search=options.search, jobs=options.jobs)
         engine, result = run_engine(options.engine, task)
         record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)
         return _with_evidence(record, task, result, options) if task.examples else record
@@ -141,8 +143,8 @@ def _defect(file: str, error: Exception) -> DekkerError:
 
 
 def run_batch(tests: Sequence[Test], options: BatchOptions, jobs: int) -> Iterator[Record]:
-    """Records in the order of the tests."""
-    work = partial(run_test, options=options)
+    """Records in the order of the tests. A test that is alone has all jobs for itself."""
+    work = partial(run_test, options=replace(options, jobs=jobs) if len(tests) == 1 else options)
     if jobs <= 1 or len(tests) <= 1:
         yield from map(work, tests)
         return

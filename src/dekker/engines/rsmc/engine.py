@@ -81,7 +81,7 @@ def run(task: Task) -> Result:
 def _explore(task: Task, request: Request) -> Exploration:
     if task.explorer is None:
         return explore(request, Work(jobs=task.jobs, split_seed=task.split_seed))
-    exploration: Exploration = task.explorer(request, task.jobs)
+    exploration: Exploration = task.explorer(task, request)
     return exploration
 
 
