@@ -13,7 +13,6 @@ from tests.reference.job_agreement import require_same_findings
 from tests.strategies import threaded_programs
 from tests.strategies.forwarding_chains import forwarding_chains
 from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, programs
-from tests.strategies.threaded_c_programs import FLAVOURS, OBSERVED, threaded_program
 from tests.strategies.waiting_programs import waiting_programs
 from tests.unit.frontends.c.programs import needs_compiler
 
@@ -21,6 +20,7 @@ from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.errors import MixedSizes, UnsupportedError
 from dekker.frontends import default_model, parse_files
+from dekker.fuzz.threaded_c import FLAVOURS, OBSERVED, threaded_program
 from dekker.ir.program import Program
 from dekker.models import load_model
 from dekker.run.prepare import prepare

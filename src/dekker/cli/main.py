@@ -24,6 +24,7 @@ VERBS = {
     "check": "Check a C or C++ program under a memory model.",
     "compare": "Check a program under several memory models: one table.",
     "fences": "Where fences are needed under a memory model, and which.",
+    "fuzz": "Compare all engines on random programs.",
     "instrument": "Write a program as C in which the delays of a memory model are spelled out.",
     "generate": "Litmus tests from cycles of relaxations.",
     "litmus": "Run litmus tests under a memory model.",
