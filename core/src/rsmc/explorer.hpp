@@ -242,6 +242,7 @@ class Explorer {
 
   void sleep(const Activation<W>& activation) {
     const EventId id = run_.event_at(activation.key);
+    run_.location_of(id);  // its address may not be known in a unit that begins here
     run_.commit_sleep(id);
     run_.set_stamp(id, activation.stamp);
     explore();
