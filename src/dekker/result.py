@@ -37,13 +37,14 @@ class Violation:
 @dataclass(frozen=True, slots=True)
 class ScheduleStep:
     """What a thread does at one moment of a run, what is then in the store buffers (by thread, oldest first), and what
-    it overtakes there."""
+    it overtakes there. `kind` is what the engine calls it, such as `read`, `buffered` or `commit`."""
 
     thread: int
     span: Span | None
     text: str
     buffers: tuple[tuple[int, tuple[str, ...]], ...] = ()
     overtaken: str = ""
+    kind: str = ""
 
 
 @dataclass

@@ -17,10 +17,12 @@ from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Una
 from dekker.ir.instructions import Branch, Fence, Instruction, Load, Store
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import Property, RegisterValue
+from dekker.ir.text import parse_program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.run import transform
 from dekker.run.prepare import prepare
+from dekker.source import Source
 from dekker.task import Limits, Search, Task
 from dekker.transform.selection import Strategy
 
@@ -199,6 +201,59 @@ def _compare(paths: list[Path], model: str, strategy: str) -> int:
             assert set(result.states) == expected(program, model), (path, strategy)
             compared += 1
     return compared
+
+
+KEPT_STEP_BY_STEP = """
+program "r" architecture none
+object x[4] object y[4]
+function P0() {
+  store.4 [&y] = 1
+  fence membar.storeload
+  r0 = load.4 [&x]
+  branch r0 eq.32 0 -> L
+L:
+  store.4 [&x] = 3
+}
+function P1() {
+  r0 = load.4 [&x]
+  r1 = load.4 [&y]
+}
+thread P0 runs P0
+thread P1 runs P1
+observe 0:r0:32, 1:r0:32, 1:r1:32
+"""
+WRITTEN_BY_A_THIRD = """
+program "w" architecture none
+object x[4] object y[4]
+function P0() {
+  r0 = load.4 [&x]
+  fence lwsync
+  r1 = load.4 [&y]
+}
+function P1() {
+  r0 = load.4 [&x]
+  store.4 [&x] = 3
+}
+function P2() {
+  store.4 [&y] = 1
+  fence sync
+  store.4 [&x] = 2
+}
+thread P0 runs P0
+thread P1 runs P1
+thread P2 runs P2
+observe 0:r0:32, 0:r1:32, 1:r0:32, [x].4
+"""
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(("text", "model"), [(KEPT_STEP_BY_STEP, "rmo"), (WRITTEN_BY_A_THIRD, "power")])
+def test_programs_of_which_selections_lost_something(text: str, model: str, strategy: str) -> None:
+    """A store that is kept before another by way of a load cannot be delayed beyond it; and what is read may be the
+    write of a thread that has seen the one that the cycle speaks of."""
+    program = parse_program(Source("program.ir", text))
+    found = set(transform.run(task_for(program, model, strategy)).states)
+    assert found == expected(program, model)
 
 
 def test_a_branch_on_a_delayed_read_comes_before_it_is_performed() -> None:

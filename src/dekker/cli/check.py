@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import Exports, export_options, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
 from dekker.cli.search import search_options
-from dekker.cli.witness_files import terminal_width, write_witness
-from dekker.errors import InputError
-from dekker.report.check_report import CheckReport, check_json, check_text
+from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
+from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.result import Verdict
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
 from dekker.run.engines import ALL, ENGINES
@@ -56,6 +57,11 @@ STATUS = {
 @click.option(
     "--witness", "witness_file", metavar="FILE", help="Write the run that shows the violation, for `dekker replay`."
 )
+@GRAPH
+@HTML
+@LAYOUT
+@NO_COLOR
+@export_options
 @search_options
 def command(
     paths: tuple[str, ...],
@@ -74,6 +80,11 @@ def command(
     cc: str | None,
     json_file: str | None,
     witness_file: str | None,
+    graph_file: str | None,
+    html_file: str | None,
+    layout: str,
+    no_color: bool,
+    exports: Exports,
     search: Search,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
@@ -99,32 +110,38 @@ def command(
         jobs=jobs,
         checkpoint=checkpoint,
     )
-    return deliver(check(paths, options), json_file, witness_file)
-
-
-def deliver(report: CheckReport, json_file: str | None, witness_file: str | None) -> int:
-    if json_file != "-":
-        print(check_text(report, terminal_width()))
+    report = check(paths, options)
     if witness_file is not None:
-        _write_witness(witness_file, report)
+        write_run(witness_file, report)
+    if graph_file is not None:
+        _draw(graph_file, report)
+    if html_file is not None:
+        from dekker.report.html.check_pages import check_page  # noqa: PLC0415 — rarely needed
+
+        write_page(html_file, check_page(report, texts_of(paths)))
     if json_file is not None:
         write_answer(json_file, check_json(report))
+    exports.write_check(report)
+    if json_file != "-":
+        print(check_text(report, terminal_width(), run_style(layout, no_color)))
     return STATUS[report.verdict]
 
 
-def _write_witness(file: str, report: CheckReport) -> None:
-    witness = next((item.witness for item in report.violations if item.witness is not None), None)
-    if witness is None:
+def write_run(file: str, report: CheckReport) -> None:
+    shown = _shown(report)
+    if shown is None or shown.witness is None:
         print("there is no run that shows a violation, so there is no witness", file=sys.stderr)
     else:
-        write_witness(Path(file), witness)
+        write_witness(Path(file), shown.witness)
 
 
-def write_answer(file: str, text: str) -> None:
-    if file == "-":
-        print(text, file=sys.stdout)
-        return
-    try:
-        Path(file).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write '{file}': {error.strerror}") from None
+def _draw(file: str, report: CheckReport) -> None:
+    shown = _shown(report)
+    if shown is None or shown.witness is None:
+        print("there is no run that shows a violation, so there is nothing to draw", file=sys.stderr)
+    else:
+        write_graph(file, shown.witness, shown.order)
+
+
+def _shown(report: CheckReport) -> CheckViolation | None:
+    return next((item for item in report.violations if item.witness is not None), None)

@@ -6,10 +6,12 @@ import sys
 
 import click
 
-from dekker.cli.check import STATUS, write_answer
+from dekker.cli.check import STATUS
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.errors import InputError
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
@@ -44,6 +46,9 @@ from dekker.task import Limits
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
+@HTML
+@SARIF
+@JUNIT
 def command(
     paths: tuple[str, ...],
     models: str | None,
@@ -56,6 +61,9 @@ def command(
     no_deadlocks: bool,
     cc: str | None,
     json_file: str | None,
+    html_file: str | None,
+    sarif_file: str | None,
+    junit_file: str | None,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under several memory models.
 
@@ -72,6 +80,11 @@ def command(
         reports.append(report)
     if json_file is not None:
         write_answer(json_file, comparison_json(reports))
+    if html_file is not None:
+        from dekker.report.html.check_pages import comparison_page  # noqa: PLC0415 — rarely needed
+
+        write_page(html_file, comparison_page(reports, texts_of(paths)))
+    Exports(sarif=sarif_file, junit=junit_file).write_checks(reports)
     return _status(reports)
 
 

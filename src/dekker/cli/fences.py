@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from dekker.cli.check import write_answer
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import write_answer
 from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.errors import InputError
 from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, fences_json, fences_text
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions
@@ -40,6 +41,7 @@ STATUS = {
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
+@HTML
 def command(
     paths: tuple[str, ...],
     model: str,
@@ -54,6 +56,7 @@ def command(
     nondet: tuple[int, int] | None,
     cc: str | None,
     json_file: str | None,
+    html_file: str | None,
 ) -> int:
     """Find the cheapest fences with which a program keeps its property under a memory model.
 
@@ -74,6 +77,10 @@ def command(
         print(fences_text(proposal.report))
     if json_file is not None:
         write_answer(json_file, fences_json(proposal.report))
+    if html_file is not None:
+        from dekker.report.html.fences_page import fences_page  # noqa: PLC0415 — rarely needed
+
+        write_page(html_file, fences_page(proposal.report, texts_of(paths)))
     return STATUS[proposal.report.outcome]
 
 

@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from dekker.cli.exports import JUNIT, Exports
 from dekker.cli.limits import JOBS, MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cli.pictures import GRAPH, HTML, write_graph, write_page
 from dekker.cli.search import SELECT
 from dekker.cli.witness_files import WitnessWriter, terminal_width
 from dekker.errors import InputError
@@ -26,6 +28,9 @@ from dekker.report.record import Record
 from dekker.run.batch import BatchOptions, find_tests, run_batch
 from dekker.run.engines import ENGINES
 from dekker.task import DEFAULT_UNROLL, Limits, Search
+
+if TYPE_CHECKING:
+    from dekker.report.html.litmus_page import LitmusPage
 
 
 @click.command(name="litmus")
@@ -68,6 +73,9 @@ from dekker.task import DEFAULT_UNROLL, Limits, Search
     is_flag=True,
     help="Show an execution that decides the condition; if there is none, which axioms forbid it.",
 )
+@GRAPH
+@HTML
+@JUNIT
 @SELECT
 @click.option("--quiet", "-q", is_flag=True, help="No text per test.")
 def command(
@@ -83,6 +91,9 @@ def command(
     json_file: str | None,
     witness_path: str | None,
     explain: bool,
+    graph_file: str | None,
+    html_file: str | None,
+    junit_file: str | None,
     select: str | None,
     quiet: bool,
 ) -> int:
@@ -96,9 +107,17 @@ def command(
     tests = find_tests(paths)
     limits = Limits(unroll, timeout, memory, max_traces)
     search = Search(select=select)
-    options = BatchOptions(model, engine, limits, witness_path is not None, explain, unroll_waits, search)
+    if graph_file is not None and len(tests) != 1:
+        raise InputError("--graph draws one test", hint="--html makes a page of many")
+    draws = graph_file is not None or html_file is not None
+    reasons = explain or (draws and len(tests) == 1)
+    options = BatchOptions(
+        model, engine, limits, draws or witness_path is not None, reasons, unroll_waits, search, draws
+    )
     writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
+    page = None if html_file is None else _page(limits, reasons)
     tally: Counter[str] = Counter()
+    kept: list[Record] = []
     started = time.monotonic()
     with _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
         try:
@@ -107,12 +126,21 @@ def command(
                 tally["stopped"] += record.stopped_by is not None
                 if writer is not None:
                     record = writer.write(record)
+                if junit_file is not None:
+                    kept.append(record)
                 _show(record, json_stream, quiet or json_stream is sys.stdout, explain)
+                if graph_file is not None:
+                    _draw(graph_file, record)
+                if page is not None:
+                    page.add(record)
                 advance()
                 if record.stopped_by == "interrupt":
                     raise KeyboardInterrupt
         except KeyboardInterrupt:
             tally["interrupted"] += 1
+    if html_file is not None and page is not None:
+        write_page(html_file, page.page(len(tests)))
+    Exports(junit=junit_file).write_litmus(kept)
     _summarise(tally, len(tests), time.monotonic() - started)
     return _status(tally)
 
@@ -134,6 +162,23 @@ def _explain(record: Record) -> None:
         print(explanation_text(record.explanation, width))
     elif record.witness is not None:
         print(f"{heading(record.witness)}\n\n{execution_text(record.witness, width)}")
+
+
+def _draw(file: str, record: Record) -> None:
+    """The execution that decides the condition, or else the one that comes closest to it."""
+    explanation = record.explanation
+    if record.witness is not None:
+        write_graph(file, record.witness, record.order)
+    elif explanation is not None and explanation.closest is not None:
+        write_graph(file, explanation.closest, reasons=explanation.reasons)
+    elif record.error is None:
+        print(f"{record.name}: no execution decides the condition, so there is nothing to draw", file=sys.stderr)
+
+
+def _page(limits: Limits, explained: bool) -> LitmusPage:
+    from dekker.report.html.litmus_page import LitmusPage  # noqa: PLC0415 — rarely needed
+
+    return LitmusPage(limits, explained)
 
 
 def _summarise(tally: Counter[str], total: int, seconds: float) -> None:

@@ -23,6 +23,7 @@ Exit status:
 VERBS = {
     "check": "Check a C or C++ program under a memory model.",
     "compare": "Check a program under several memory models: one table.",
+    "explain": "Why an outcome is possible under a model, and not under another.",
     "fences": "Where fences are needed under a memory model, and which.",
     "fuzz": "Compare all engines on random programs.",
     "instrument": "Write a program as C in which the delays of a memory model are spelled out.",
@@ -32,6 +33,7 @@ VERBS = {
     "models": "List the memory models that ship with Dekker.",
     "replay": "Check a witness from scratch, and show it.",
     "resume": "Go on from a checkpoint of `dekker check`.",
+    "schema": "Print the JSON Schema of what the other verbs write.",
     "show": "Print a program as Dekker represents it.",
 }
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
-from dekker.cli.check import STATUS, write_answer
+from dekker.cli.check import STATUS
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import write_answer
 from dekker.cli.limits import MEGABYTES, SECONDS, TRACES
+from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.engines.modular.engine import FEWEST_CONCRETE, MODELS, MOST_CONCRETE, MOST_STATES, ModularOptions
 from dekker.errors import InputError
 from dekker.report.modular_report import modular_json, modular_text
@@ -61,6 +63,7 @@ class ClassCount(click.ParamType[tuple[str, int | None]]):
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first bad state.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
+@HTML
 def command(
     paths: tuple[str, ...],
     model: str,
@@ -73,6 +76,7 @@ def command(
     keep_going: bool,
     cc: str | None,
     json_file: str | None,
+    html_file: str | None,
 ) -> int:
     """Check a Lang program, or a C program whose threads have finitely many states, for any number of threads.
 
@@ -89,4 +93,8 @@ def command(
         print(modular_text(result))
     if json_file is not None:
         write_answer(json_file, modular_json(result))
+    if html_file is not None:
+        from dekker.report.html.modular_page import modular_page  # noqa: PLC0415 — rarely needed
+
+        write_page(html_file, modular_page(result, texts_of(paths)))
     return STATUS[result.verdict]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from dekker.cli.main import STATUS_HOLDS, STATUS_VIOLATED
-from dekker.cli.witness_files import terminal_width
+from dekker.cli.pictures import GRAPH, write_graph
+from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width
 from dekker.errors import InputError
 from dekker.frontends import read_text
 from dekker.models import load_model
@@ -22,7 +23,10 @@ from dekker.witness import from_json
 @click.argument("path", metavar="WITNESS.json")
 @click.option("--model", "-m", help="Judge the execution by this model (a name or a .cat file) instead of its own.")
 @click.option("--quiet", "-q", is_flag=True, help="Only say whether it holds.")
-def command(path: str, model: str | None, quiet: bool) -> int:
+@GRAPH
+@LAYOUT
+@NO_COLOR
+def command(path: str, model: str | None, quiet: bool, graph_file: str | None, layout: str, no_color: bool) -> int:
     """Check a witness from scratch, and show its execution.
 
     The program in the witness is read again and run with the values that its reads are said to return; addresses,
@@ -44,8 +48,11 @@ def command(path: str, model: str | None, quiet: bool) -> int:
     require_fit(program, judge)
     reasons = reasons_against(judge, program, witness)
     width = terminal_width()
+    order = out_of_order(own, program, witness) if witness.violation or graph_file is not None else None
     if not quiet:
-        print(run_text(witness, out_of_order(own, program, witness) if witness.violation else None, width))
+        print(run_text(witness, order, width, run_style(layout, no_color)))
+    if graph_file is not None:
+        write_graph(graph_file, witness, order, reasons)
     if reasons:
         print(f"{judge.name} forbids this execution\n{reasons_text(reasons, witness, width)}", end="")
         return STATUS_VIOLATED

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import click
 
-from dekker.cli.check import deliver
+from dekker.cli.check import STATUS, write_run
+from dekker.cli.exports import write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, SECONDS, TRACES
+from dekker.cli.witness_files import terminal_width
+from dekker.report.check_report import check_json, check_text
 from dekker.run.check import CheckOptions, resume
 from dekker.task import Limits
 
@@ -35,4 +38,11 @@ def command(
     written again now and then. A file of a check that came to its end gives the answer again.
     """
     limits = Limits(timeout_s=timeout, memory_mb=memory, max_traces=max_traces)
-    return deliver(resume(file, CheckOptions(limits=limits, jobs=jobs)), json_file, witness_file)
+    report = resume(file, CheckOptions(limits=limits, jobs=jobs))
+    if witness_file is not None:
+        write_run(witness_file, report)
+    if json_file is not None:
+        write_answer(json_file, check_json(report))
+    if json_file != "-":
+        print(check_text(report, terminal_width()))
+    return STATUS[report.verdict]

@@ -16,8 +16,7 @@ SELECT = click.option(
     "--select",
     type=click.Choice(STRATEGIES),
     default=None,
-    help="transform: which accesses are delayed (default: every-access on POWER, where selections are not known to be "
-    "complete, else weighted).",
+    help="transform: which accesses are delayed (default: weighted).",
 )
 
 _OPTIONS = (

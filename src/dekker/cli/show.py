@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from dekker.cli.check import write_answer
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.exports import write_answer
 from dekker.errors import InputError
 from dekker.frontends import parse_files
 from dekker.ir.passes import apply_passes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -9,7 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from dekker.errors import InputError
+from dekker.report.counterexample import RunStyle
 from dekker.report.execution_text import WIDTH
 from dekker.witness import Witness, to_json
 
@@ -21,6 +25,23 @@ NARROWEST = 40
 
 def terminal_width() -> int:
     return max(NARROWEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
+LAYOUT = click.option(
+    "--layout",
+    type=click.Choice(("auto", "table", "list")),
+    default="auto",
+    show_default=True,
+    help="The run with its threads side by side, if the terminal is wide enough, or one after the other; auto: a table "
+    "on a terminal.",
+)
+NO_COLOR = click.option("--no-color", is_flag=True, help="No colours, as if NO_COLOR were set.")
+
+
+def run_style(layout: str, no_color: bool) -> RunStyle:
+    on_terminal = sys.stdout.isatty()
+    color = on_terminal and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return RunStyle(layout == "table" or (layout == "auto" and on_terminal), color)
 
 
 def write_witness(file: Path, witness: Witness) -> None:

@@ -176,6 +176,11 @@ class Assert:
     message: str
     loose: bool = False
 
+    @property
+    def is_limit(self) -> bool:
+        """Whether it is the runtime library that cannot go on, not the program that is wrong."""
+        return self.message.endswith(" not supported")
+
 
 @dataclass(frozen=True, slots=True)
 class Refuse:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from dekker.cat.model import Model
 from dekker.execution import Event, Execution, Relation, base_value
 from dekker.replay.judge import judge
+from dekker.shortest_cycle import shortest_cycle
 
 Pair = tuple[int, int]
 
@@ -69,13 +70,13 @@ def _needed(model: Model, execution: Execution, pairs: list[Pair]) -> list[Pair]
     return needed
 
 
-def with_fences(execution: Execution, pairs: Iterable[Pair]) -> Execution:
-    """The execution with strong fences right behind the first event of each pair."""
+def with_fences(execution: Execution, pairs: Iterable[Pair], kinds: tuple[str, ...] = STRONG_FENCES) -> Execution:
+    """The execution with fences right behind the first event of each pair; new events come last."""
     events = list(execution.events)
     po = list(execution.relations["po"])
     for first, _ in pairs:
         thread = events[first].thread
-        for kind in STRONG_FENCES:
+        for kind in kinds:
             new = len(events)
             later = po[first]
             po = [row | 1 << new if n == first or row >> first & 1 else row for n, row in enumerate(po)]
@@ -84,53 +85,3 @@ def with_fences(execution: Execution, pairs: Iterable[Pair]) -> Execution:
     added = len(events) - len(execution.events)
     relations = {name: [*rows, *[0] * added] for name, rows in execution.relations.items() if name != "po"}
     return Execution(tuple(events), {**relations, "po": po})
-
-
-def shortest_cycle(rows: Relation, among: int = -1) -> list[int] | None:
-    """The events of a shortest cycle, the first repeated at the end; among events that are members of a set."""
-    left = _on_cycles(rows, among)
-    members = [n for n in range(len(rows)) if left >> n & 1]
-    found = (_shortest_from(rows, left, start) for start in members)
-    return min((cycle for cycle in found if cycle is not None), key=len, default=None)
-
-
-def _on_cycles(rows: Relation, among: int) -> int:
-    """Without events that nothing leads from or to, again and again."""
-    left = (1 << len(rows)) - 1 & among
-    while True:
-        reached = 0
-        for n, row in enumerate(rows):
-            reached |= row if left >> n & 1 else 0
-        kept = sum(1 << n for n, row in enumerate(rows) if left >> n & 1 and row & left) & reached
-        if kept == left:
-            return left
-        left = kept
-
-
-def _shortest_from(rows: Relation, left: int, start: int) -> list[int] | None:
-    levels = [1 << start]
-    seen = 0
-    while levels[-1]:
-        following = 0
-        for n in _members(levels[-1]):
-            following |= rows[n]
-        following &= left & ~seen
-        if following >> start & 1:
-            return _back(rows, levels, start)
-        seen |= following
-        levels.append(following)
-    return None
-
-
-def _back(rows: Relation, levels: list[int], start: int) -> list[int]:
-    path = [start]
-    for level in reversed(levels):
-        path.append(next(n for n in _members(level) if rows[n] >> path[-1] & 1))
-    return path[::-1]
-
-
-def _members(row: int) -> Iterable[int]:
-    while row:
-        low = row & -row
-        yield low.bit_length() - 1
-        row ^= low

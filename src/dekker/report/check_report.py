@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dekker.report.counterexample import OutOfOrder, counterexample_text, finding_text
+from dekker.report.counterexample import LIST, OutOfOrder, RunStyle, counterexample_text, finding_text
 from dekker.report.execution_text import WIDTH, execution_text, heading
 from dekker.report.record import LIMITS
 from dekker.report.run_rows import user_frames
@@ -53,37 +53,37 @@ class CheckReport:
 # --- for a person
 
 
-def check_text(report: CheckReport, width: int = WIDTH) -> str:
+def check_text(report: CheckReport, width: int = WIDTH, style: RunStyle = LIST) -> str:
     """The verdict with what it covers, each violation with its source line, and the run that shows the first."""
-    lines = [f"{report.verdict.value} under {report.model}: {_coverage(report)} ({report.engine})"]
-    lines += (f"{'':2}{line}" for line in (*_cuts(report), *_limits(report.result)))
+    lines = [f"{report.verdict.value} under {report.model}: {coverage(report)} ({report.engine})"]
+    lines += (f"{'':2}{line}" for line in (*cuts(report), *engine_limits(report.result)))
     for violation in report.violations:
-        lines += ["", *_violation_lines(violation)]
+        lines += ["", *violation_lines(violation)]
     shown = next((item for item in report.violations if item.witness is not None), None)
     if shown is not None and shown.witness is not None:
         head = "The run that shows it:\n\n" if shown.witness.program.sources else ""
-        lines += ["", head + _run_itself(shown.witness, shown.order, width)]
+        lines += ["", head + _run_itself(shown.witness, shown.order, width, style)]
     if report.result.examples.schedule:
         lines += ["", schedule_text(report.result.examples.schedule)]
     return "\n".join(lines)
 
 
-def run_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH) -> str:
+def run_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH, style: RunStyle = LIST) -> str:
     """A witness alone: what it shows, and the run."""
     if not witness.program.sources or witness.violation is None:
         return f"{heading(witness)}\n\n{execution_text(witness, width)}"
     about = "\n".join(finding_text(witness.violation, witness))
-    return f"{heading(witness)}\n{about}\n\n{_run_itself(witness, order, width)}\n"
+    return f"{heading(witness)}\n{about}\n\n{_run_itself(witness, order, width, style)}\n"
 
 
-def _run_itself(witness: Witness, order: OutOfOrder | None, width: int) -> str:
+def _run_itself(witness: Witness, order: OutOfOrder | None, width: int, style: RunStyle) -> str:
     """By lines of the source for a program that was compiled, else event by event."""
     if not witness.program.sources or witness.violation is None:
         return f"{heading(witness)}\n\n{execution_text(witness, width)}"
-    return counterexample_text(witness, order, width)
+    return counterexample_text(witness, order, width, style=style)
 
 
-def _violation_lines(violation: CheckViolation) -> list[str]:
+def violation_lines(violation: CheckViolation) -> list[str]:
     finding = violation.finding
     head = Diagnostic(f"{finding.kind}: {finding.message}", place_of(violation)).render("violation")
     return [head, *finding_text(finding, violation.witness)]
@@ -104,7 +104,7 @@ def place_of(violation: CheckViolation) -> Span | None:
     return whole_call(Span(source, start, start + 1))
 
 
-def _coverage(report: CheckReport) -> str:
+def coverage(report: CheckReport) -> str:
     result = report.result
     if "states" in result.statistics:
         runs = f"{_count(result.statistics['states'], 'state')}, {_count(len(result.states), 'outcome')}"
@@ -119,7 +119,7 @@ def _coverage(report: CheckReport) -> str:
     return runs
 
 
-def _cuts(report: CheckReport) -> Iterator[str]:
+def cuts(report: CheckReport) -> Iterator[str]:
     result, bound = report.result, report.limits.unroll
     for low, high in report.ranges:
         yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
@@ -135,7 +135,7 @@ def _cuts(report: CheckReport) -> Iterator[str]:
         yield "so no execution came to its end, and what follows these loops was not checked: try a larger --unroll"
 
 
-def _limits(result: Result) -> Iterator[str]:
+def engine_limits(result: Result) -> Iterator[str]:
     if result.bound:
         yield result.bound
     if result.choice:

@@ -24,7 +24,7 @@ def table_row(report: CheckReport) -> str:
     if report.error is not None:
         return _line((report.model, report.verdict.value, "-", "-", "-", "-", _first_line(report.error)))
     counts = (str(result.complete_executions), str(result.blocked), f"{report.time_s:.3f} s")
-    return _line((report.model, report.verdict.value, *counts, report.engine, _what(report)))
+    return _line((report.model, report.verdict.value, *counts, report.engine, what(report)))
 
 
 def comparison_json(reports: Sequence[CheckReport]) -> str:
@@ -48,7 +48,7 @@ def _line(cells: Sequence[str]) -> str:
     return "  ".join((*padded, cells[-1])).rstrip()
 
 
-def _what(report: CheckReport) -> str:
+def what(report: CheckReport) -> str:
     result = report.result
     if report.violations:
         first = report.violations[0]

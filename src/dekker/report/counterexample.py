@@ -21,6 +21,17 @@ _TEXT_COLUMN = 8
 
 
 @dataclass(frozen=True)
+class RunStyle:
+    """`table`: threads side by side, if the width is enough for that."""
+
+    table: bool = False
+    color: bool = False
+
+
+LIST = RunStyle()
+
+
+@dataclass(frozen=True)
 class OutOfOrder:
     """Why no interleaving explains the run: a cycle, step by step, and the pairs on it that are not kept in order."""
 
@@ -28,17 +39,29 @@ class OutOfOrder:
     pairs: tuple[tuple[int, int], ...]
 
 
-def counterexample_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH) -> str:
-    """`order` is None for a run that is an interleaving."""
+def counterexample_text(
+    witness: Witness, order: OutOfOrder | None, width: int = WIDTH, *, with_order: bool = True, style: RunStyle = LIST
+) -> str:
+    """`order` is None for a run that is an interleaving; `with_order` tells about it."""
     rows = Rows(witness)
-    view = _View(rows, _texts(witness), width)
-    lines = [line for thread in range(len(witness.threads)) for line in view.thread(thread)]
-    return "\n".join((*lines, *view.order(order)))
+    view = _View(rows, texts_of(witness), width)
+    table = view.table(order, style) if style.table else None
+    if table is not None:
+        lines = [table, ""]
+    else:
+        lines = [line for thread in range(len(witness.threads)) for line in view.thread(thread)]
+    return "\n".join((*lines, *(view.order(order) if with_order else ())))
+
+
+def row_texts(rows: Rows) -> list[list[str]]:
+    """What each row does, for each thread."""
+    view = _View(rows, {}, WIDTH)
+    return [[view.what(row) for row in of_thread] for of_thread in rows.rows]
 
 
 def finding_text(finding: Finding, witness: Witness | None) -> Iterator[str]:
     """The thread and its calls, then the other places that matter."""
-    texts = {} if witness is None else _texts(witness)
+    texts = {} if witness is None else texts_of(witness)
     if finding.thread >= 0:
         function = witness.threads[finding.thread].function if witness is not None else ""
         yield f"  in thread {finding.thread}{f' ({function})' if function else ''}"
@@ -74,12 +97,12 @@ def _at(frame: WitnessFrame) -> str:
     return f"{frame.file}:{frame.line}"
 
 
-def _texts(witness: Witness) -> dict[str, list[str]]:
+def texts_of(witness: Witness) -> dict[str, list[str]]:
     found = {item.file: item.text.split("\n") for item in witness.program.sources}
     return found or {witness.program.file: witness.program.text.split("\n")}
 
 
-def _source_line(place: WitnessFrame | None, texts: dict[str, list[str]]) -> str:
+def source_line(place: WitnessFrame | None, texts: dict[str, list[str]]) -> str:
     lines = texts.get(place.file, []) if place is not None else []
     if place is None or not 0 < place.line <= len(lines):
         return ""
@@ -87,11 +110,11 @@ def _source_line(place: WitnessFrame | None, texts: dict[str, list[str]]) -> str
 
 
 def _quoted_line(place: WitnessFrame | None, texts: dict[str, list[str]]) -> str:
-    text = _cut(_source_line(place, texts), LONGEST_QUOTE)
+    text = _cut(source_line(place, texts), LONGEST_QUOTE)
     return f": {text}" if text else ""
 
 
-def _about_thread(event: WitnessEvent) -> str | None:
+def about_thread(event: WitnessEvent) -> str | None:
     """What the accesses mean with which threads are started and joined."""
     kind, _, thread = event.location.partition(" of thread ")
     if not thread or kind not in ("start", "end"):
@@ -129,7 +152,7 @@ class _View:
             place = _innermost(thread.created)
             origin = f", started by thread {thread.parent}{f' at line {place.line}' if place is not None else ''}"
         yield f"thread {number} runs {thread.function}{origin}"
-        entries = [(row, self._what(row)) for row in self.rows.rows[number]]
+        entries = [(row, self.what(row)) for row in self.rows.rows[number]]
         entries += [(Row(number, user_frames(frames)), f"! {text}") for frames, text in self._endings(number)]
         size = min(max((len(what) for _, what in entries), default=0), WIDEST_EVENT)
         yield from self._listed(entries, size)
@@ -138,6 +161,15 @@ class _View:
             what = "1 access" if hidden == 1 else f"{hidden} accesses"
             yield f"{'':{_TEXT_COLUMN}}(not shown: {what} to what only this thread uses)"
         yield ""
+
+    def table(self, order: OutOfOrder | None, style: RunStyle) -> str | None:
+        from dekker.report.run_table import table_text  # noqa: PLC0415 — it imports this file
+
+        endings = [
+            [(user_frames(frames), f"! {text}") for frames, text in self._endings(number)]
+            for number in range(len(self.witness.threads))
+        ]
+        return table_text(self.rows, row_texts(self.rows), endings, order, (self.width, style.color))
 
     def _listed(self, entries: list[tuple[Row, str]], size: int) -> Iterator[str]:
         before: Row | None = None
@@ -166,7 +198,7 @@ class _View:
     def _row(self, before: Row | None, row: Row, what: str, size: int) -> str:
         place = row.place
         line = str(place.line) if place is not None and place.line else ""
-        source = _source_line(place, self.texts)
+        source = source_line(place, self.texts)
         if self.several_files and place is not None and place.line:
             source = f"{place.file}: {source}"
         if before is not None and _same_line(before.place, place):
@@ -187,7 +219,7 @@ class _View:
 
     # --- rows
 
-    def _what(self, row: Row) -> str:
+    def what(self, row: Row) -> str:
         if row.says:
             return row.says
         name = self.rows.name(row)
@@ -204,8 +236,8 @@ class _View:
                 continue
             if event.kind == "F":
                 yield f"fence {event.fence}"
-            elif (about_thread := _about_thread(event)) is not None:
-                yield about_thread
+            elif (told := about_thread(event)) is not None:
+                yield told
             elif event.kind == "W":
                 yield f"writes {event.location} = {event.shown}"
             elif updated.get(number) in row.events:
@@ -229,9 +261,9 @@ class _View:
         return f", from {self.rows.name(row)} of thread {source.thread}"
 
     def _effect(self, row: Row) -> str:
-        found = (_about_thread(self.witness.events[number]) for number in row.events)
-        about_thread = next((text for text in found if text is not None), None)
-        return f": {about_thread}" if about_thread is not None else self._other_side(row)
+        found = (about_thread(self.witness.events[number]) for number in row.events)
+        told = next((text for text in found if text is not None), None)
+        return f": {told}" if told is not None else self._other_side(row)
 
     def _other_side(self, row: Row) -> str:
         """The call in another thread that this one has to wait for, such as the unlock behind a lock."""

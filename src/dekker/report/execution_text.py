@@ -26,19 +26,19 @@ def execution_text(witness: Witness, width: int = WIDTH) -> str:
 
 def heading(witness: Witness) -> str:
     """What the execution is, in one line."""
-    return f"Execution of {_clean(witness.name)} under {_clean(witness.model.name)}: {claim_text(witness)}"
+    return f"Execution of {clean(witness.name)} under {clean(witness.model.name)}: {claim_text(witness)}"
 
 
 def claim_text(witness: Witness) -> str:
     if witness.claim in (SATISFIES, VIOLATES):
-        formula = _clean(witness.condition.partition(" ")[2]) or "(true)"
+        formula = clean(witness.condition.partition(" ")[2]) or "(true)"
         return f"{witness.claim} {formula}"
     found = witness.violation
     if found is None:
         return witness.claim
     place = found.place
     where = f"{place.file}:{place.line}:{place.column}: " if place is not None and place.line else ""
-    return _clean(f"{found.kind}: {where}{found.message}")
+    return clean(f"{found.kind}: {where}{found.message}")
 
 
 def event_text(event: WitnessEvent) -> str:
@@ -46,7 +46,7 @@ def event_text(event: WitnessEvent) -> str:
     if event.kind == "F":
         return f"F {event.fence}"
     order = "" if event.order == "plain" else f" {event.order}"
-    return f"{event.kind} {_clean(event.location)}={_clean(event.shown)}{order}"
+    return f"{event.kind} {clean(event.location)}={clean(event.shown)}{order}"
 
 
 def _threads(witness: Witness, width: int) -> list[str]:
@@ -68,7 +68,7 @@ def _column(witness: Witness, thread: int) -> list[str]:
     heads = [f"{event.name}: {event_text(event)}" for event in events]
     size = max(map(len, heads), default=0)
     name = witness.threads[thread].name
-    lines = [_clean(f"thread {name}" if name.isdigit() else name)]
+    lines = [clean(f"thread {name}" if name.isdigit() else name)]
     for head, event in zip(heads, events, strict=True):
         where = f"{event.line:>3}| {_cut(event.text)}" if event.line else ""
         lines.append(f"{head.ljust(size)}  {where}".rstrip())
@@ -76,11 +76,11 @@ def _column(witness: Witness, thread: int) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    text = _clean(text)
+    text = clean(text)
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -148,6 +148,6 @@ def _nearest_from_read(witness: Witness) -> list[Pair]:
 def _endings(witness: Witness) -> Iterator[str]:
     if witness.final:
         yield ""
-        yield "  Final: " + " ".join(f"{_clean(name)}={_clean(value)};" for name, value in witness.final)
+        yield "  Final: " + " ".join(f"{clean(name)}={clean(value)};" for name, value in witness.final)
     for flag in witness.flags:
-        yield f"  Flag: {_clean(flag)}"
+        yield f"  Flag: {clean(flag)}"

@@ -19,7 +19,7 @@ _LIMITS = {
 
 def modular_text(result: ModularResult) -> str:
     lines = [f"{result.verdict.value} under {result.model} for {covers(result)}", *_counted(result)]
-    lines += _why_unknown(result)
+    lines += why_unknown(result)
     lines += (f"  {note}" for note in result.notes)
     for finding in result.findings[:1] if result.instance else result.findings:
         lines += ["", *_finding(finding, result)]
@@ -31,7 +31,7 @@ def _counted(result: ModularResult) -> Iterator[str]:
     yield f"  {result.n_states} states{how}, {result.time_s:.2f} s"
 
 
-def _why_unknown(result: ModularResult) -> Iterator[str]:
+def why_unknown(result: ModularResult) -> Iterator[str]:
     if result.stopped_by is not None:
         yield f"  the search was stopped by {_LIMITS.get(result.stopped_by, result.stopped_by)}"
     for item in result.unbounded:

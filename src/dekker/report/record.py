@@ -10,6 +10,7 @@ from dekker.ir.layout import layout
 from dekker.ir.notation import condition_text, shown_order, value_text
 from dekker.ir.program import Program
 from dekker.ir.property import Quantifier
+from dekker.report.counterexample import OutOfOrder
 from dekker.report.explanation import Explanation
 from dekker.result import Result, Verdict, verdict
 from dekker.source import Diagnostic
@@ -46,7 +47,8 @@ class Record:
     formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if
     some execution has undefined behaviour (a flag of the model, or an access outside of all objects) or fails an
     assertion, `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run.
-    `witness` and `explanation` are there if they were asked for and exist."""
+    `witness` and `explanation` are there if they were asked for and exist; so are, for a picture, `order`, which says
+    why the witness is no interleaving, and the text of the file."""
 
     file: str
     name: str = ""
@@ -71,6 +73,8 @@ class Record:
     witness: Witness | None = None
     witness_file: str | None = None
     explanation: Explanation | None = None
+    order: OutOfOrder | None = None
+    source: str = ""
 
     @property
     def states(self) -> int:
@@ -91,7 +95,7 @@ def record_result(file: str, program: Program, model: str, engine: str, result: 
         verdict=_litmus_verdict(program, result),
         positive=result.violating if negated else result.satisfying,
         negative=result.satisfying if negated else result.violating,
-        outcomes=_outcomes(program, result),
+        outcomes=outcomes(program, result),
         flags=tuple(sorted(result.flags)),
         notes=_notes(result),
         cut=result.cut,
@@ -131,15 +135,16 @@ def _litmus_verdict(program: Program, result: Result) -> str:
     return "Ok"
 
 
-def _outcomes(program: Program, result: Result) -> tuple[Outcome, ...]:
+def outcomes(program: Program, result: Result) -> tuple[Outcome, ...]:
+    """The final states of a result, in the order shown."""
     observed = program.property.observed
     places = layout(program)
     names = [(i, str(observed[i])) for i in shown_order(observed)]
     text = cache(lambda i, value: value_text(observed[i], value, places))
-    outcomes = [
+    found = [
         Outcome(tuple((name, text(i, state[i])) for i, name in names), count) for state, count in result.states.items()
     ]
-    return tuple(sorted(outcomes, key=lambda outcome: [_value_key(value) for _, value in outcome.values]))
+    return tuple(sorted(found, key=lambda outcome: [_value_key(value) for _, value in outcome.values]))
 
 
 @lru_cache(maxsize=4096)

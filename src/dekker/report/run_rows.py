@@ -104,14 +104,14 @@ class Rows:
         first = self.witness.events[numbers[0]]
         frames = user_frames(_all_frames(first))
         call = _called(first)
-        begins = any(self._is_end(self.witness.events[number]) for number in numbers)
+        begins = any(self.is_end(self.witness.events[number]) for number in numbers)
         shown = tuple(n for n in numbers if self._is_shown(n, len(numbers), begins, call))
         if shown and not is_library(frames[-1].file):
             yield Row(thread, frames, shown, call)
 
     def _is_shown(self, number: int, n_together: int, begins: bool, call: str) -> bool:
         event = self.witness.events[number]
-        if self._is_end(event) or (begins and event.kind == "F"):
+        if self.is_end(event) or (begins and event.kind == "F"):
             return False
         if call:
             return True
@@ -129,7 +129,7 @@ class Rows:
         place = user_frames(finding.stack)[-1]
         return (event.file, event.line) == (place.file, place.line)
 
-    def _is_end(self, event: WitnessEvent) -> bool:
+    def is_end(self, event: WitnessEvent) -> bool:
         """Of the events with which a thread begins and ends by itself."""
         return event.location in (f"start of thread {event.thread}", f"end of thread {event.thread}")
 

@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 
 from dekker.errors import DekkerError, InputError, UnsupportedError
-from dekker.frontends import EXTENSIONS, default_model, parse_files, read_text
+from dekker.frontends import EXTENSIONS, default_model, parse_files, parse_program, read_text
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
+from dekker.source import Source
 from dekker.task import Limits, Search, Task
 
 LARGEST_CHUNK = 16
@@ -31,7 +32,8 @@ DEFAULT_SEARCH = Search()
 class BatchOptions:
     """`model` None stands for the architecture's own, `engine` None for the first that can run the test. `witness` asks
     for an execution that decides the condition, `explain` for the reasons if there is none. `unroll_waits` leaves loops
-    that only wait as they are. `jobs` threads explore each test."""
+    that only wait as they are. `picture`: all that is needed to draw the witness and its source. `jobs` threads explore
+    each test."""
 
     model: str | None = None
     engine: str | None = None
@@ -40,15 +42,17 @@ class BatchOptions:
     explain: bool = False
     unroll_waits: bool = False
     search: Search = DEFAULT_SEARCH
+    picture: bool = False
     jobs: int = 1
 
 
 @dataclass(frozen=True)
 class Test:
-    """A file to run, or why there is none at that path."""
+    """A file to run, or why there is none at that path, or a text that is called so."""
 
     path: str
     error: InputError | None = None
+    text: str | None = None
 
 
 def find_tests(paths: Sequence[str]) -> list[Test]:
@@ -94,16 +98,19 @@ def _relative(entry: str, base: Path) -> str:
     return f"@{base / entry[1:]}" if entry.startswith("@") else str(base / entry)
 
 
-def run_test(test: Test, options: BatchOptions) -> Record:
-    return run_file(test.path, options) if test.error is None else record_error(test.path, test.error)
-
-
 def run_file(file: str, options: BatchOptions) -> Record:
-    """One test. Whatever is wrong with its file is part of its record; a defect of Dekker must not stop a batch."""
-    started = time.perf_counter()
+    return run_test(Test(file), options)
+
+
+def run_test(test: Test, options: BatchOptions, *, raises: bool = False) -> Record:
+    """Whatever is wrong with its file is part of its record, unless it is to be raised; a defect of Dekker must not
+    stop a batch."""
+    if test.error is not None:
+        return record_error(test.path, test.error)
+    file, started = test.path, time.perf_counter()
     model_name = options.model or ""
     try:
-        program = parse_files((file,))
+        program = parse_files((file,)) if test.text is None else parse_program(Source(file, test.text))
         validate(program)
         model_name = options.model or default_model(program)
         model = load_model(model_name)
@@ -112,13 +119,21 @@ def run_file(file: str, options: BatchOptions) -> Record:
         task = Task(program, model, options.limits, examples=examples, search=options.search, jobs=options.jobs)
         engine, result = run_engine(options.engine, task)
         record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)
-        return _with_evidence(record, task, result, options) if task.examples else record
+        record = _with_evidence(record, task, result, options) if task.examples else record
+        if options.picture:
+            record = replace(record, source=read_text(file) if test.text is None else test.text)
+        return record
     except DekkerError as error:
+        if raises:
+            raise
         return record_error(file, error, model_name, options.engine or "")
     except RecursionError:
-        return record_error(file, InputError(f"'{file}' is nested too deeply"), model_name, options.engine or "")
+        nested = InputError(f"'{file}' is nested too deeply")
+        if raises:
+            raise nested from None
+        return record_error(file, nested, model_name, options.engine or "")
     except Exception as error:
-        if os.environ.get("DEKKER_DEBUG"):
+        if raises or os.environ.get("DEKKER_DEBUG"):
             raise
         return record_error(file, _defect(file, error), model_name, options.engine or "")
 
@@ -126,7 +141,12 @@ def run_file(file: str, options: BatchOptions) -> Record:
 def _with_evidence(record: Record, task: Task, result: Result, options: BatchOptions) -> Record:
     from dekker.run.witnesses import asked_executions, deciding_witness, explanation  # noqa: PLC0415 — slow to load
 
-    record = replace(record, witness=deciding_witness(task, record.engine, result))
+    witness = deciding_witness(task, record.engine, result)
+    record = replace(record, witness=witness)
+    if options.picture and witness is not None:
+        from dekker.run.violations import out_of_order  # noqa: PLC0415 — slow to load
+
+        record = replace(record, order=out_of_order(task.model, task.program, witness))
     if not options.explain or result.stopped_by is not None or asked_executions(task.program, result):
         return record
     try:

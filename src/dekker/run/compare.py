@@ -29,13 +29,14 @@ def compare(
     models = [load_model(name) for name in dict.fromkeys(names)]
     program = read_program(paths, options)
     interrupted = False
-    for model in models or _fitting_models(program):
+    for model in models or fitting_models(program):
         report = _not_run(model, options) if interrupted else _report(program, model, options, progress)
         interrupted = interrupted or report.result.stopped_by == "interrupt"
         yield replace(report, paths=tuple(paths))
 
 
-def _fitting_models(program: Program) -> list[Model]:
+def fitting_models(program: Program) -> list[Model]:
+    """The usual ones and the program's own, as far as they know its fences and memory orders."""
     names = dict.fromkeys((*USUAL_MODELS, default_model(program)))
     return [model for model in map(load_model, names) if _fits(program, model)]
 

@@ -33,7 +33,7 @@ def instrumented_text(program: Program, model_name: str, asked: str | None, buff
     model = load_model(model_name)
     program = prepare(program, model, reduce_updates=False)
     name = framework_model(Task(program, model))
-    chosen = strategy(name, asked)
+    chosen = strategy(asked)
     selection = select(program, name, chosen)
     instrumented = instrument(program, name, selection.delayed, buffer, always=True)
     return instrumented_c(program, instrumented, name, chosen.value)

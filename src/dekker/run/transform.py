@@ -22,7 +22,6 @@ from dekker.transform.selection import Strategy, select
 NAME = "transform"
 PREFIX = "ghb-"
 SAME_AS_THEIRS = ("tso", "pso")
-INCOMPLETE = "power"
 
 
 def run(task: Task) -> Result:
@@ -30,7 +29,7 @@ def run(task: Task) -> Result:
     model = framework_model(task)
     if task.program.property.leaks:
         raise UnsupportedError("the transform engine does not look for leaks", hint="use --engine rsmc")
-    selection = select(task.program, model, strategy(model, task.search.select))
+    selection = select(task.program, model, strategy(task.search.select))
     instrumented = instrument(task.program, model, selection.delayed, task.search.buffer)
     validate(instrumented.program)
     search = replace(task.search, buffer=None)
@@ -41,11 +40,8 @@ def run(task: Task) -> Result:
     return _told(task, instrumented, result)
 
 
-def strategy(model: str, asked: str | None) -> Strategy:
-    """Selections by cycles were seen to lose executions on POWER, rarely: there they are only made if asked for."""
-    if asked is not None:
-        return Strategy(asked)
-    return Strategy.EVERY_ACCESS if model == INCOMPLETE else Strategy.WEIGHTED
+def strategy(asked: str | None) -> Strategy:
+    return Strategy.WEIGHTED if asked is None else Strategy(asked)
 
 
 def framework_model(task: Task) -> str:
@@ -69,9 +65,6 @@ def _told(task: Task, instrumented: Instrumented, result: Result) -> Result:
         said.append(f"threads delay no more than {size.reads} reads and {size.writes} writes (--buffer)")
     if instrumented.size is not None and _waits(task.program):
         said.append("threads that wait for ever are not looked for")
-    model = framework_model(task)
-    if model == INCOMPLETE and strategy(model, task.search.select) is not Strategy.EVERY_ACCESS:
-        said.append("selections by cycles may lose executions on POWER (--select every-access does not)")
     result.bound = "; ".join(said)
     if task.model.name in MODELS and task.model.name not in SAME_AS_THEIRS:
         result.choice = f"it was asked for; it takes {task.model.name} as {PREFIX}{task.model.name} (docs/transform.md)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dekker.cat.model import Model
 from dekker.errors import UnsupportedError
@@ -21,6 +22,8 @@ from dekker.task import Task
 from dekker.witness import DEADLOCK, FLAG, Finding, Witness, WitnessFrame
 
 NO_THREAD = -1
+MOST_EVENTS = 3_000
+"""Of a run that is replayed and shown; relations between more take too long."""
 
 
 def violations_of(task: Task, engine: str, result: Result) -> Iterator[CheckViolation]:
@@ -49,6 +52,9 @@ def _shown(
 ) -> CheckViolation:
     if trace is None:
         return CheckViolation(unshown, span)
+    if len(trace) > MOST_EVENTS:
+        said = f"{unshown.message} (in a run of {len(trace)} steps, too long to be replayed and shown)"
+        return CheckViolation(replace(unshown, message=said), span)
     try:
         witness = checked_witness(task, engine, trace, wanted)
         order = out_of_order(task.model, task.program, witness)

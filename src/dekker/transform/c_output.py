@@ -148,11 +148,12 @@ class _Output:
         where = self.source.source.name if self.source.source is not None else self.source.name
         yield f"/* {where.replace('*/', '')} with the delays of {self.model} spelled out (selection: {self.strategy})."
         yield f"   Written by `dekker instrument`. A thread delays {size.reads} reads and {size.writes} writes at most"
-        yield (
-            "   at a time; that is enough for all its runs. */"
-            if self.instrumented.enough
-            else ("   at a time, and its runs may want more: what takes longer delays is not covered. */")
-        )
+        if self.instrumented.enough:
+            yield "   at a time; that is enough for all its runs."
+        else:
+            yield "   at a time, and its runs may want more: what takes longer delays is not covered."
+        yield from (f"   Runs are left out in which there would be {message}." for message in self._limits())
+        yield " */"
         yield ""
         yield (FOLDER / "preamble.c").read_text(encoding="utf-8")
         yield from (f"#define {feature} 1" for feature in FEATURES[self.model])
@@ -165,6 +166,11 @@ class _Output:
         yield from self._threads()
         yield "/* The program. */"
         yield ""
+
+    def _limits(self) -> list[str]:
+        steps = (step for item in self.source.functions for step in item.body)
+        limits = {step.message for step in steps if isinstance(step, Assert) and step.is_limit}
+        return sorted(re.sub(r" (is|are) not supported$", "", message) for message in limits)
 
     def _threads(self) -> Iterator[str]:
         """Threads that are started while the program runs."""
@@ -375,7 +381,8 @@ class _Function:
     # statements
 
     def assign(self, step: Assign) -> Iterator[str]:
-        yield f"{self.registers(step.dst)} = {self.plain(step.value)};"
+        target, value = self.registers(step.dst), self.plain(step.value)
+        yield ";" if target == value else f"{target} = {value};"
 
     def load(self, step: Load) -> Iterator[str]:
         yield f"{self.registers(step.dst)} = dk_fetch({self.plain(step.address)}, {step.size});"
@@ -443,6 +450,9 @@ class _Function:
         yield f"__VERIFIER_assume({self.text(step.condition)} != 0);"
 
     def check(self, step: Assert) -> Iterator[str]:
+        if step.is_limit:
+            yield f"__VERIFIER_assume({self.text(step.condition)}); /* {step.message} */"
+            return
         yield f"assert({self.text(step.condition)} && {_string(step.message)});"
 
     def refuse(self, step: Refuse) -> Iterator[str]:

@@ -39,6 +39,7 @@ class EventClass:
 class Classes:
     graph: EventGraph
     all: list[EventClass] = field(default_factory=list)
+    _kept: dict[int, int] = field(default_factory=dict)
 
     @cached_property
     def by_atom(self) -> dict[int, list[EventClass]]:
@@ -68,9 +69,15 @@ class Classes:
         return bool(first.unordered & second.mask)
 
     def breakable(self, first: EventClass, second: EventClass) -> bool:
-        return (
-            self.unsafe(first, second) and not first.perhaps_ordered & second.mask and not self._forwards(first, second)
-        )
+        return self.unsafe(first, second) and not self._kept_behind(first) & second.mask
+
+    def _kept_behind(self, item: EventClass) -> int:
+        if item.number not in self._kept:
+            found = 0
+            for event in item.members:
+                found |= self.graph.kept_behind(event)
+            self._kept[item.number] = found
+        return self._kept[item.number]
 
     def fenced(self, first: EventClass, second: EventClass) -> bool:
         """Whether a cumulative fence stands on every way between them."""
@@ -78,18 +85,6 @@ class Classes:
 
     def fully_fenced(self, first: EventClass, second: EventClass) -> bool:
         return not first.without_full & second.mask
-
-    def _forwards(self, first: EventClass, second: EventClass) -> bool:
-        """Whether the second may read what its own thread wrote in between."""
-        if second.direction == "W":
-            return False
-        return any(
-            other.thread == first.thread
-            and other.direction == "W"
-            and other.after & second.mask
-            and first.after & other.mask
-            for other in self.by_atom[second.atom]
-        )
 
     def meets(self, first: EventClass, second: EventClass) -> bool:
         """Whether the two may communicate."""

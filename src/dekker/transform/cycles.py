@@ -17,7 +17,9 @@ in between. What makes a cycle critical:
 Longer runs of one place (W W R) need not be looked for, because a shorter cycle has the same pairs. The search is by
 components of the graph of classes, and in each from every pair on, to pairs with higher numbers (Tarjan 1973).
 
-For the selection of delays cycles count, too, that come back to a thread (`revisits`), which gives up 1.
+For the selection of delays cycles count, too, that come back to a thread (`revisits`), which gives up 1. Where writes
+are not atomic they may also come back to a place (2), if all links there but one lead from a write to a read: such a
+link may hold because of what comes before the write in its thread, and then no shorter cycle need have it.
 """
 
 from __future__ import annotations
@@ -191,6 +193,7 @@ def _components(classes: Classes) -> list[list[EventClass]]:
 class _Search:
     def __init__(self, classes: Classes, part: list[EventClass], revisits: bool, safe: bool, most: int) -> None:
         self.classes, self.revisits, self.safe, self.most = classes, revisits, safe, most
+        self._again = revisits and not classes.graph.rules.atomic_writes
         self.exhausted = self._longer = False
         self._length = 1
         self._steps = 0
@@ -244,19 +247,20 @@ class _Search:
     ) -> Iterator[Cycle]:
         """All cycles that begin with these pairs and go on with pairs of higher numbers than the first."""
         start, leaving = self.classes.all[segments[0].first], self.classes.all[segments[-1].second]
-        if leaving.atom in atoms:
+        if leaving.atom in atoms and not (self._again and leaving.direction == "W"):
             return
-        used = atoms if self.classes.several(leaving.atom) else atoms | {leaving.atom}
         if leaving.atom == start.atom and len(segments) == self._length and not self._splits(segments, start):
             for link, _ in self._links(leaving, start, threads, closing=True):
-                yield Cycle(tuple(segments), (*links, link))
-        if leaving.atom == start.atom and start.atom in used:
-            return
+                if leaving.atom not in atoms or self._may_come_back(leaving, start):
+                    yield Cycle(tuple(segments), (*links, link))
         if len(segments) == self._length:
             self._longer = True
             return
         for entry in self._entries[leaving.number]:
             if not self._free(entry.thread, threads) or self._splits(segments, entry):
+                continue
+            used = self._used(leaving, entry, atoms)
+            if used is None or (start.atom in used and not (self._again and start.direction == "R")):
                 continue
             for link, now in self._links(leaving, entry, threads, closing=False):
                 last = len(segments) + 1 == self._length
@@ -269,6 +273,16 @@ class _Search:
                         return
                     if segment > segments[0] and segment not in segments:
                         yield from self._extend([*segments, segment], [*links, link], now | {entry.thread}, used)
+
+    def _used(self, leaving: EventClass, entry: EventClass, atoms: frozenset[int]) -> frozenset[int] | None:
+        """The atoms that no later link may have, or None if this one may not have its own."""
+        if self.classes.several(leaving.atom) or self._may_come_back(leaving, entry):
+            return atoms
+        return None if leaving.atom in atoms else atoms | {leaving.atom}
+
+    def _may_come_back(self, leaving: EventClass, entry: EventClass) -> bool:
+        """Whether a link does not count against others of its place."""
+        return self._again and leaving.direction == "W" and entry.direction == "R"
 
     def _splits(self, segments: list[Segment], entry: EventClass) -> bool:
         """Whether going on to this entry makes a cycle that shorter ones stand for (4)."""

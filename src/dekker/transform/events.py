@@ -1,4 +1,4 @@
-"""How the analyses name what a program does: accesses by their place in the code, and pairs of them."""
+"""How the analyses name what a program does: accesses by their place in the code."""
 
 from __future__ import annotations
 
@@ -16,15 +16,6 @@ class AccessPoint:
 
     function: str
     index: int
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Delay:
-    """`first` may take effect after `second`. Both are of one thread, in program order; or `first` is a write that a
-    read of another thread, `second`, may see before all threads do (POWER)."""
-
-    first: AccessPoint
-    second: AccessPoint
 
 
 def access_points(program: Program) -> Iterator[AccessPoint]:

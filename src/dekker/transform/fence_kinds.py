@@ -58,6 +58,13 @@ class FenceKinds:
         return sorted(self.texts, key=lambda kind: -len(FENCES[kind].orders))
 
 
+def fences_of_model(name: str) -> tuple[str, ...]:
+    """The fences of the processor, or language, that a built-in model is about."""
+    if name == "rc11":
+        return tuple(kind for kind in FENCES if kind.startswith("c11."))
+    return tuple(_ASSEMBLY.get(name.removeprefix("ghb-"), ("mfence",)))
+
+
 def kinds_for_c(rules: Rules, costs: Mapping[str, float], *, c11: bool = False) -> FenceKinds:
     """`c11`: as fences of C11, as far as one of them is all that the processor gets."""
     assembly = _ASSEMBLY[rules.name]

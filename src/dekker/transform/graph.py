@@ -89,6 +89,31 @@ class EventGraph:
     flows: list[FlowGraph] = field(default_factory=list)
     orders: list[ThreadOrder] = field(default_factory=list)
     nodes: int = 0
+    _by_place: dict[int, dict[tuple[int | None, str], int]] = field(default_factory=dict)
+
+    def same_place(self, event: Event, directions: str) -> int:
+        """The accesses of its thread that may be to a place of this one; if it has none, to any."""
+        if event.thread not in self._by_place:
+            self._by_place[event.thread] = _masks_by_place(self.of_thread[event.thread])
+        masks = self._by_place[event.thread]
+        found = 0
+        for atom in event.atoms or (None,):
+            for direction in directions:
+                found |= masks.get((atom, direction), 0)
+        return found
+
+    def kept_behind(self, event: Event) -> int:
+        """What may be kept behind an event step by step: by what orders two accesses, by writes to one place, and by
+        reads of own writes behind what these depend on."""
+        found, pending = 0, [event]
+        while pending:
+            current = pending.pop()
+            taken = "RW" if current.direction == "W" and current is not event else "W"
+            kept = self.perhaps_ordered[current.number] | self.same_place(current, taken)
+            new = kept & self.after[current.number] & ~found
+            found |= new
+            pending += self.members(event.thread, new)
+        return found
 
     def members(self, thread: int, bits: int) -> Iterator[Event]:
         events = self.of_thread[thread]
@@ -213,6 +238,15 @@ def _add_events(graph: EventGraph, flow: FlowGraph, places: Accesses, atoms: _At
             )
             mine.append(event)
             graph.events.append(event)
+
+
+def _masks_by_place(events: list[Event]) -> dict[tuple[int | None, str], int]:
+    """By atom and direction; None stands for all."""
+    found: dict[tuple[int | None, str], int] = defaultdict(int)
+    for event in events:
+        for atom in (*event.atoms, None):
+            found[atom, event.direction] |= 1 << event.bit
+    return found
 
 
 def _reachable(flow: FlowGraph) -> bytearray:

@@ -22,9 +22,35 @@ def cheapest_cover(
     return _solved(costs, wanted, exclusive)
 
 
+def cheapest_choice(costs: Sequence[float], demands: Collection[Collection[frozenset[int]]]) -> frozenset[int]:
+    """Items, by number, of least total cost that contain one of the sets of each demand."""
+    wanted = {frozenset(_smallest(demand)) for demand in demands}
+    forced = frozenset(item for demand in wanted if len(demand) == 1 for item in next(iter(demand)))
+    left = [sorted(demand, key=sorted) for demand in wanted if not any(ways <= forced for ways in demand)]
+    if not left:
+        return forced
+    ways = sorted({way for demand in left for way in demand}, key=sorted)
+    number = {way: len(costs) + index for index, way in enumerate(ways)}
+    rows = [[number[way] for way in demand] for demand in sorted(left, key=lambda it: [sorted(way) for way in it])]
+    needs = [(number[way], item) for way in ways for item in sorted(way - forced)]
+    prices = [0.0 if item in forced else cost for item, cost in enumerate(costs)] + [0.0] * len(ways)
+    chosen = _solved(prices, rows, (), needs)
+    items = frozenset(item for way in ways if number[way] in chosen for item in way)
+    return forced | items
+
+
+def _smallest(ways: Collection[frozenset[int]]) -> list[frozenset[int]]:
+    """Without those that contain others."""
+    return [way for way in ways if not any(other < way for other in ways)]
+
+
 def _solved(
-    costs: Sequence[float], wanted: Sequence[Sequence[int]], exclusive: Collection[Collection[int]]
+    costs: Sequence[float],
+    wanted: Sequence[Sequence[int]],
+    exclusive: Collection[Collection[int]],
+    needs: Collection[tuple[int, int]] = (),
 ) -> frozenset[int]:
+    """`needs` are pairs of items: the first is only chosen with the second."""
     import highspy  # noqa: PLC0415 — with numpy it takes longer to load than most programs to solve
     import numpy  # noqa: PLC0415
 
@@ -43,6 +69,9 @@ def _solved(
     for items in exclusive:
         columns = numpy.asarray(sorted(items), dtype=numpy.int32)
         solver.addRow(-highspy.kHighsInf, 1.0, len(items), columns, numpy.ones(len(items)))
+    for item, needed in needs:
+        columns = numpy.asarray((needed, item), dtype=numpy.int32)
+        solver.addRow(0.0, highspy.kHighsInf, 2, columns, numpy.asarray((1.0, -1.0)))
     solver.run()
     chosen = frozenset(index for index, value in enumerate(solver.getSolution().col_value) if value > 0.5)
     covers = all(any(item in chosen for item in demand) for demand in wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from dekker.execution import FROM_INITIAL, INITIAL_THREAD, Trace, TraceEvent
 
@@ -185,6 +186,10 @@ class Witness:
     relations: Mapping[str, tuple[Pair, ...]]
     final: tuple[tuple[str, str], ...]
     flags: tuple[str, ...]
+
+    def _repr_svg_(self) -> str:
+        """For notebooks. Reports know witnesses and not the other way round, so this is looked up when it is asked."""
+        return str(import_module("dekker.report.picture").svg_of(self))
 
     def trace(self) -> Trace:
         """The execution as engines deliver it. A read that has not exactly one source gets a link to nowhere."""

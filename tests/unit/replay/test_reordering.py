@@ -11,7 +11,8 @@ from dekker.execution import Execution
 from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.replay import judge, replay
-from dekker.replay.reordering import reordering, shortest_cycle, with_fences
+from dekker.replay.reordering import reordering, with_fences
+from dekker.shortest_cycle import shortest_cycle
 from dekker.source import Source
 from dekker.task import Limits, Task
 

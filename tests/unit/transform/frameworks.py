@@ -19,8 +19,8 @@ from dekker.transform.events import AccessPoint
 FENCES = {
     "tso": ("mfence",),
     "pso": ("mfence", "stbar"),
-    "rmo": ("membar",),
-    "power": ("sync", "lwsync", "isync"),
+    "rmo": ("membar", "membar.loadload", "membar.loadstore", "membar.storeload", "membar.storestore"),
+    "power": ("sync", "lwsync", "isync", "eieio"),
 }
 ORDERS = {
     "mfence": {"RR", "RW", "WR", "WW"},
@@ -28,6 +28,11 @@ ORDERS = {
     "sync": {"RR", "RW", "WR", "WW"},
     "lwsync": {"RR", "RW", "WW"},
     "stbar": {"WW"},
+    "membar.loadload": {"RR"},
+    "membar.loadstore": {"RW"},
+    "membar.storeload": {"WR"},
+    "membar.storestore": {"WW"},
+    "eieio": {"WW"},
     "isync": set(),
 }
 
@@ -58,12 +63,12 @@ class Sample:
 
 def sample(rng: random.Random, model: str) -> Sample:
     places = ["x", "y", "z"][: rng.choice((2, 2, 3))]
-    threads = rng.choice((2, 2, 3))
+    threads = rng.choice((2, 2, 3, 3, 4))
     accesses: list[Access] = []
     fences: list[list[tuple[int, str]]] = []
     functions = []
     for thread in range(threads):
-        function, mine, stand = _thread(rng, model, thread, places, len(accesses), 5 if threads == 2 else 3)
+        function, mine, stand = _thread(rng, model, thread, places, len(accesses), {2: 5, 3: 3, 4: 2}[threads])
         functions.append(function)
         accesses += mine
         fences.append(stand)
@@ -255,7 +260,7 @@ class Judge:
         found = union(self.ppo, compose(self.dp, rf))
         if self.model != "power":
             return union(found, external, *self.fence.values())
-        for kind in ("sync", "lwsync"):
+        for kind in ("sync", "lwsync", "eieio"):
             fence = self.fence[kind]
             to_writes = self._pairs(lambda a, b, f=fence: f[a] >> b & 1 and self._directions(a, b) == "RW")
             left = fence if kind == "sync" else to_writes

@@ -28,7 +28,7 @@ def require_nothing_lost(model: str, seeds: range) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_no_execution_is_lost(model: str) -> None:
-    require_nothing_lost(model, range(60))
+    require_nothing_lost(model, range(150))
 
 
 @pytest.mark.slow

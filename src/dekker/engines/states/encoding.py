@@ -132,7 +132,7 @@ class _Encoder(Coder):
             case Fence():
                 fields["fence"] = self._fence(step)
             case Assert():
-                fields["flags"] |= WEAK * is_limit(step)
+                fields["flags"] |= WEAK * step.is_limit
             case Allocate():
                 fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
         return list(fields.values())
@@ -144,11 +144,6 @@ class _Encoder(Coder):
         if "WR" in orders:
             return BEFORE_LOADS if self.pso and "WW" not in orders else FLUSH
         return BEFORE_STORES if self.pso and "WW" in orders else NO_FENCE
-
-
-def is_limit(step: Assert) -> bool:
-    """Whether it is the runtime library that cannot go on, not the program that is wrong."""
-    return step.message.endswith(" not supported")
 
 
 def _alike(program: Program, observed: Sequence[Observable]) -> list[int]:

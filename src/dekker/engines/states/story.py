@@ -55,7 +55,7 @@ def _tell(told: _Story, action: Action) -> Iterator[ScheduleStep]:
         for number, buffer in sorted(told.buffers.items())
         if buffer
     )
-    yield ScheduleStep(thread, span, text, buffers, overtaken)
+    yield ScheduleStep(thread, span, text, buffers, overtaken, kind)
 
 
 Told = tuple[str, str]

@@ -1,0 +1,478 @@
+"""What a Python program can ask: `check`, `compare`, `litmus`, and their answers.
+
+A program is a path (C and C++ files may be several, which are linked together), or a text if `language` names its
+language. Whatever is wrong with the input or the call is a `DekkerError` with file, line and column; what an engine
+finds is in the answer.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TypedDict, Unpack, overload
+
+from dekker.errors import InputError
+from dekker.frontends import default_model, parse_files
+from dekker.ir.program import Program
+from dekker.ir.validate import validate
+from dekker.models import load_model
+from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text, place_of
+from dekker.report.execution_text import WIDTH, execution_text, heading
+from dekker.report.explanation import explanation_text
+from dekker.report.herd import herd_text
+from dekker.report.json_lines import json_line
+from dekker.report.record import Record, outcomes
+from dekker.result import Verdict
+from dekker.run.batch import BatchOptions, Test, find_tests, run_batch, run_test
+from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check_program
+from dekker.run.compare import fitting_models
+from dekker.run.engines import ALL, ENGINES
+from dekker.run.from_text import program_from_text, text_name
+from dekker.task import DEFAULT_UNROLL as DEFAULT_LITMUS_UNROLL
+from dekker.task import Limits, Progress
+from dekker.witness import Witness
+
+__all__ = ["LitmusResult", "Result", "Violation", "check", "compare", "litmus"]
+
+PathLike = str | os.PathLike[str]
+State = dict[str, str]
+"""Names and final values, as a person reads them."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """What goes wrong, and where: `file` is None, and `line` and `column` are 0, if that is no place. `witness` is the
+    run that shows it, as far as the engine gives one."""
+
+    kind: str
+    message: str
+    file: str | None
+    line: int
+    column: int
+    witness: Witness | None = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of `check`. `str(result)` is what `dekker check` prints."""
+
+    report: CheckReport = field(repr=False)
+    program: Program = field(repr=False)
+    options: CheckOptions = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.report.verdict
+
+    @property
+    def holds(self) -> bool:
+        """The property holds, fully or within the bound. An undecided program does not hold."""
+        return self.verdict in (Verdict.SAFE, Verdict.SAFE_WITHIN_BOUND)
+
+    @property
+    def model(self) -> str:
+        return self.report.model
+
+    @property
+    def engine(self) -> str:
+        return self.report.engine
+
+    @property
+    def executions(self) -> int:
+        """Complete ones, in which all threads end."""
+        return self.report.result.complete_executions
+
+    @property
+    def blocked(self) -> int:
+        """Executions in which a thread waits or an assumption fails."""
+        return self.report.result.blocked
+
+    @property
+    def cut(self) -> int:
+        """Executions that go on beyond the bound on loops."""
+        return self.report.result.cut
+
+    @property
+    def stopped_by(self) -> str | None:
+        """The limit, or the first violation, that ended the search before it had seen everything."""
+        return self.report.result.stopped_by
+
+    @property
+    def bound(self) -> str:
+        """What the verdict is limited to; empty if everything was covered."""
+        found = self.report.result
+        parts = [f"loops go round at most {self.report.limits.unroll} times"] if found.cut else []
+        parts += [f"numbers that are left open are from {low} to {high}" for low, high in self.report.ranges]
+        parts += [found.bound] if found.bound else []
+        parts += [f"stopped by {found.stopped_by}"] if found.stopped_by else []
+        return "; ".join(parts)
+
+    @property
+    def states(self) -> list[tuple[State, int]]:
+        """Final states that the program's condition shows, and how many executions end in each. C programs have no
+        such condition."""
+        found = outcomes(self.program, self.report.result)
+        return [(dict(outcome.values), outcome.count) for outcome in found if outcome.values]
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        return tuple(map(_violation, self.report.violations))
+
+    @property
+    def counterexample(self) -> Witness | None:
+        """The run that shows the first violation; `dekker.witness.to_json` writes it for `dekker replay`."""
+        return next((item.witness for item in self.report.violations if item.witness is not None), None)
+
+    @property
+    def statistics(self) -> dict[str, int]:
+        """The work that the engine counted, under its own names."""
+        return dict(self.report.result.statistics)
+
+    @property
+    def time_s(self) -> float:
+        return self.report.time_s
+
+    def text(self, width: int = WIDTH) -> str:
+        """What `dekker check` prints on a terminal that is so wide."""
+        return check_text(self.report, width)
+
+    def explain(self, versus: str | None = None, width: int = WIDTH) -> str:
+        """What `dekker explain` prints: why the violation is possible, and not under sc; or why there is none. With
+        `versus`, how the outcomes differ from those of that model. The program is checked again."""
+        from dekker.report.why import why_text  # noqa: PLC0415 — slow to load
+        from dekker.run.why import why  # noqa: PLC0415
+
+        other = None if versus is None else load_model(versus)
+        model = load_model(self.options.model or self.model)
+        return why_text(why(self.program, model, self.options, other), width)
+
+    def to_json(self) -> str:
+        """What `dekker check --json` writes; `dekker schema check` prints its schema."""
+        return check_json(self.report)
+
+    def picture(self) -> str | None:
+        """The run that shows the first violation, as SVG."""
+        from dekker.report.picture import svg_of  # noqa: PLC0415 — rarely needed
+
+        shown = next((item for item in self.report.violations if item.witness is not None), None)
+        return None if shown is None or shown.witness is None else svg_of(shown.witness, shown.order)
+
+    def _repr_html_(self) -> str:
+        found = "; ".join(f"{item.kind}: {item.message}" for item in self.violations)
+        return _for_notebooks(f"{self.verdict.value} under {self.model}{f': {found}' if found else ''}", self.picture())
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Result {self.verdict.value} under {self.model}: {self.executions} executions>"
+
+
+@dataclass(frozen=True)
+class LitmusResult:
+    """The answer to one litmus test. `str(result)` is what `dekker litmus` prints."""
+
+    record: Record = field(repr=False)
+
+    @property
+    def file(self) -> str:
+        return self.record.file
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def model(self) -> str:
+        return self.record.model
+
+    @property
+    def engine(self) -> str:
+        return self.record.engine
+
+    @property
+    def verdict(self) -> str:
+        """`Ok` and `No`: whether the condition holds as it is quantified. `Undef`: some execution has undefined
+        behaviour. `Unknown`: a limit was hit before the question was settled. `Error`: see `error`."""
+        return self.record.verdict
+
+    @property
+    def condition(self) -> str:
+        return self.record.condition
+
+    @property
+    def observation(self) -> str:
+        """How often the formula of the condition was seen to hold: `Always`, `Sometimes` or `Never`."""
+        return self.record.observation
+
+    @property
+    def positive(self) -> int:
+        """Executions that the condition asks for."""
+        return self.record.positive
+
+    @property
+    def negative(self) -> int:
+        return self.record.negative
+
+    @property
+    def states(self) -> list[tuple[State, int]]:
+        return [(dict(outcome.values), outcome.count) for outcome in self.record.outcomes]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Of the model, such as `data-race`."""
+        return self.record.flags
+
+    @property
+    def stopped_by(self) -> str | None:
+        return self.record.stopped_by
+
+    @property
+    def witness(self) -> Witness | None:
+        """An execution that decides the condition, if there is one and `explain` asked for it."""
+        return self.record.witness
+
+    @property
+    def error(self) -> str | None:
+        """Why the test could not be run, with its position."""
+        return None if self.record.error is None else self.record.error.rendered
+
+    @property
+    def time_s(self) -> float:
+        return self.record.time_s
+
+    def explain(self, width: int = WIDTH) -> str:
+        """The execution that decides the condition, or which axioms forbid it; needs `explain=True`."""
+        if self.record.explanation is not None:
+            return explanation_text(self.record.explanation, width)
+        if self.record.witness is not None:
+            return f"{heading(self.record.witness)}\n\n{execution_text(self.record.witness, width)}"
+        return ""
+
+    def to_json(self) -> str:
+        """A line of what `dekker litmus --json` writes."""
+        return json_line(self.record)
+
+    def picture(self) -> str | None:
+        """The execution that decides the condition, or the one closest to it that is forbidden, as SVG; needs
+        `explain=True`."""
+        from dekker.report.picture import svg_of  # noqa: PLC0415 — rarely needed
+
+        found = self.record.explanation
+        if self.record.witness is not None:
+            return svg_of(self.record.witness, self.record.order)
+        if found is not None and found.closest is not None:
+            return svg_of(found.closest, reasons=found.reasons)
+        return None
+
+    def _repr_html_(self) -> str:
+        text = self.error or f"{self.verdict} under {self.model}: {self.observation} {self.condition}"
+        return _for_notebooks(f"{self.name or self.file}: {text}", self.picture())
+
+    def __str__(self) -> str:
+        return herd_text(self.record)
+
+    def __repr__(self) -> str:
+        return f"<LitmusResult {self.name or self.file} {self.verdict} under {self.model}>"
+
+
+def _for_notebooks(text: str, picture: str | None) -> str:
+    return f"<p><b>{escape(text)}</b></p>{picture or ''}"
+
+
+# --- questions
+
+
+class CheckArguments(TypedDict, total=False):
+    """`engine` is one of those of `dekker check`. `language` (c, c++, llvm, litmus, rsmc or lang) says that the program
+    is a text. `timeout` is in seconds, `memory` in megabytes, `max_traces` in complete executions. `keep_going`
+    explores all instead of stopping at the first violation. `leaks`: memory that is lost at the end is a violation;
+    `deadlocks`: so are threads that wait for ever (the default). `nondet` is the range of numbers that the program
+    leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the engine counts."""
+
+    engine: str | None
+    language: str | None
+    unroll: int
+    timeout: float | None
+    memory: int | None
+    max_traces: int | None
+    keep_going: bool
+    leaks: bool
+    deadlocks: bool
+    nondet: tuple[int, int] | None
+    flags: Sequence[str]
+    cc: str | None
+    progress: Progress | None
+
+
+class LitmusArguments(TypedDict, total=False):
+    """Limits are those of each test. `language` (litmus or rsmc) says that tests are texts. `explain` asks for an
+    execution that decides the condition, or for the axioms that forbid it. `jobs` tests run side by side."""
+
+    engine: str | None
+    language: str | None
+    unroll: int
+    timeout: float | None
+    memory: int | None
+    max_traces: int | None
+    explain: bool
+    jobs: int
+
+
+def check(
+    program: PathLike | Sequence[PathLike], model: str | None = None, **arguments: Unpack[CheckArguments]
+) -> Result:
+    """Whether a program can go wrong under a memory model: a path, several paths of C and C++ files, or a text with its
+    `language`. `model` is a name or a .cat file (default: rc11 for C). For the others see `CheckArguments`."""
+    started = time.perf_counter()
+    options = _check_options(**arguments)
+    read, paths = _read(program, arguments.get("language"), options)
+    chosen = load_model(model or default_model(read))
+    report = check_program(read, chosen, options, arguments.get("progress"))
+    report = replace(report, paths=paths, time_s=time.perf_counter() - started)
+    return Result(report, read, replace(options, model=model or chosen.name))
+
+
+def compare(
+    program: PathLike | Sequence[PathLike], models: Sequence[str] = (), **arguments: Unpack[CheckArguments]
+) -> dict[str, Result]:
+    """The same under several models; without names, the usual ones that know the program's fences. The program is read
+    once. What a model or engine cannot handle raises an error, as `check` does."""
+    options = _check_options(**arguments)
+    read, paths = _read(program, arguments.get("language"), options)
+    found = {name: load_model(name) for name in models} or {item.name: item for item in fitting_models(read)}
+    results = {}
+    for name, model in found.items():
+        report = check_program(read, model, options, arguments.get("progress"))
+        results[name] = Result(replace(report, paths=paths), read, replace(options, model=name))
+    return results
+
+
+@overload  # a str is a sequence, too
+def litmus(  # type: ignore[overload-overlap]
+    tests: PathLike, model: str | None = ..., **arguments: Unpack[LitmusArguments]
+) -> LitmusResult: ...
+
+
+@overload
+def litmus(
+    tests: Sequence[PathLike], model: str | None = ..., **arguments: Unpack[LitmusArguments]
+) -> list[LitmusResult]: ...
+
+
+def litmus(
+    tests: PathLike | Sequence[PathLike], model: str | None = None, **arguments: Unpack[LitmusArguments]
+) -> LitmusResult | list[LitmusResult]:
+    """Litmus tests and .rsmc programs under a memory model (default: that of their architecture).
+
+    One test, a path or a text with its `language`, gives one answer, and raises what is wrong with it. A list of
+    paths, folders and `@list` files, or of texts, gives a list of answers: one that cannot be run says so in `error`
+    and does not spoil the others. For the other arguments see `LitmusArguments`.
+    """
+    options, jobs = _batch_options(model, **arguments)
+    if model is not None:
+        load_model(model)
+    language = arguments.get("language")
+    if not isinstance(tests, str | os.PathLike):
+        found = list(_tests(tests, language))
+        return [LitmusResult(record) for record in run_batch(found, options, jobs)]
+    test = Test(_path(tests)) if language is None else Test(text_name(language), text=os.fspath(tests))
+    return LitmusResult(run_test(test, options, raises=True))
+
+
+def _tests(tests: Sequence[PathLike], language: str | None) -> Iterator[Test]:
+    for item in tests:
+        if language is None:
+            yield from find_tests([_path(item)])
+        else:
+            yield Test(text_name(language), text=os.fspath(item))
+
+
+def _check_options(
+    *,
+    engine: str | None = None,
+    unroll: int = DEFAULT_UNROLL,
+    timeout: float | None = None,
+    memory: int | None = None,
+    max_traces: int | None = None,
+    keep_going: bool = False,
+    leaks: bool = False,
+    deadlocks: bool = True,
+    nondet: tuple[int, int] | None = None,
+    flags: Sequence[str] = (),
+    cc: str | None = None,
+    language: str | None = None,
+    progress: Progress | None = None,
+) -> CheckOptions:
+    limits = replace(
+        _limits(unroll, timeout, memory, max_traces),
+        counts_known_rounds=False,
+        stop_at_first=not keep_going and engine != ALL,
+    )
+    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, deadlocks=deadlocks)
+
+
+def _batch_options(
+    model: str | None,
+    *,
+    engine: str | None = None,
+    unroll: int = DEFAULT_LITMUS_UNROLL,
+    timeout: float | None = None,
+    memory: int | None = None,
+    max_traces: int | None = None,
+    explain: bool = False,
+    jobs: int = 1,
+    language: str | None = None,
+) -> tuple[BatchOptions, int]:
+    limits = _limits(unroll, timeout, memory, max_traces)
+    return BatchOptions(model, _engine(engine), limits, witness=explain, explain=explain, picture=explain), jobs
+
+
+def _limits(unroll: int, timeout: float | None, memory: int | None, max_traces: int | None) -> Limits:
+    if unroll < 0:
+        raise InputError(f"unroll is {unroll}; loops go round 0 times or more often")
+    for name, value in (("timeout", timeout), ("memory", memory), ("max_traces", max_traces)):
+        if value is not None and value <= 0:
+            raise InputError(f"{name} is {value}; it has to be above 0, or None for no limit")
+    return Limits(unroll, timeout, memory, max_traces)
+
+
+def _engine(name: str | None) -> str | None:
+    if name is not None and name not in ENGINES:
+        raise InputError(f"there is no engine '{name}'", hint=f"engines are {', '.join(sorted(ENGINES))}")
+    return name
+
+
+def _path(item: PathLike) -> str:
+    path = os.fspath(item)
+    if "\n" in path:
+        raise InputError("a text was given in the place of a path", hint="say what it is, for instance language='c'")
+    return path
+
+
+def _read(
+    program: PathLike | Sequence[PathLike], language: str | None, options: CheckOptions
+) -> tuple[Program, tuple[str, ...]]:
+    several = [program] if isinstance(program, str | os.PathLike) else list(program)
+    if language is None:
+        paths = tuple(map(_path, several))
+        read = parse_files(paths, options.flags, options.cc, options.nondet)
+        validate(read)
+    elif len(several) != 1:
+        raise InputError("only files are linked together: give one text")
+    else:
+        paths = (text_name(language),)
+        read = program_from_text(os.fspath(several[0]), language, options.flags, options.cc, options.nondet)
+    if options.leaks:
+        read = replace(read, property=replace(read.property, leaks=True))
+    return read, paths
+
+
+def _violation(found: CheckViolation) -> Violation:
+    finding, span = found.finding, place_of(found)
+    if span is None:
+        return Violation(finding.kind, finding.message, None, 0, 0, found.witness)
+    return Violation(finding.kind, finding.message, span.source.name, span.line, span.column, found.witness)

@@ -1,0 +1,1 @@
+"""Answers as HTML: one file that needs nothing else, for a browser."""
