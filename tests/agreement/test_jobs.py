@@ -22,8 +22,10 @@ from dekker.errors import MixedSizes, UnsupportedError
 from dekker.frontends import default_model, parse_files
 from dekker.fuzz.threaded_c import FLAVOURS, OBSERVED, threaded_program
 from dekker.ir.program import Program
+from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.run.prepare import prepare
+from dekker.source import Source
 from dekker.task import Limits, Task
 
 EXAMPLES = 15
@@ -39,6 +41,27 @@ CASES = {
     "chains": (forwarding_chains(may_fail=True), ["sc", "pso", "aarch64", "riscv"]),
     "threads": (threaded_programs.programs(), ["sc", "tso", "power", "aarch64", "rc11"]),
 }
+LOCKS = """
+program locks
+architecture C
+object l[4]
+
+function main() {
+  first = spawn &worker(1)
+  second = spawn &worker(2)
+}
+
+function worker(argument) {
+again:
+  old, won = cmpxchg.4 [&l] 0 -> 1 acquire/relaxed
+  await won -> again
+  store.4 [&l] = 0 release
+  assert argument ult.64 2, "small"
+  return argument
+}
+
+thread main runs main
+"""
 FILES = sorted(Path("examples").glob("litmus/*.litmus")) + sorted(Path("examples").glob("rsmc/*.rsmc"))
 
 
@@ -70,6 +93,13 @@ def test_several_workers_agree(case: str, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_several_workers_agree_campaign(case: str, data: st.DataObject) -> None:
     compare_drawn(data, case)
+
+
+@pytest.mark.parametrize("seed", range(1, 200, 10))
+def test_a_load_that_sleeps_where_a_unit_begins_is_found_again(seed: int) -> None:
+    """What another thread writes to its location later wakes it."""
+    program = parse_program(Source("locks.ir", LOCKS))
+    compare(prepare(program, load_model("power")), "power", seed)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
