@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from tests.corpus.expectations import OWN_CORPUS, SHARED_CORPUS, stratified_sample
 from tests.reference.engine_agreement import read_program
 from tests.reference.job_agreement import require_same_findings
 from tests.strategies import threaded_programs
@@ -107,6 +109,35 @@ def test_several_workers_agree_on_examples(file: Path) -> None:
     program = parse_files((str(file),))
     model = default_model(program)
     compare(prepare(program, load_model(model)), model, 2)
+
+
+def compare_files(files: Sequence[Path]) -> int:
+    """How many the engine runs."""
+    compared = 0
+    for number, file in enumerate(files):
+        program = parse_files((str(file),))
+        model = load_model(default_model(program))
+        try:
+            require_same_findings(Task(prepare(program, model), model), number)
+        except UnsupportedError:
+            continue
+        compared += 1
+    return compared
+
+
+def test_several_workers_agree_on_a_slice_of_the_own_corpus() -> None:
+    files = sorted(OWN_CORPUS.rglob("*.litmus"))[::12]
+    assert compare_files(files) > len(files) // 2
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(
+    not SHARED_CORPUS.is_dir(), reason="the collection of published litmus tests is not beside the project"
+)
+@pytest.mark.parametrize("name", ["PPC", "X86", "AARCH64", "RISCV", "C11"])
+def test_several_workers_agree_on_a_slice_of_published_tests(name: str) -> None:
+    files = [row.path for row in stratified_sample([SHARED_CORPUS / name], 8)]
+    assert compare_files(files) > 0
 
 
 def compare_c(seed: int, flavour: str, folder: Path) -> None:
