@@ -282,12 +282,42 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
   return result;
 }
 
+// Weights of complete and blocked runs for each probe, and what stopped it.
+std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
+    const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
+    const std::vector<ClassArgument>& classes, std::int32_t initial_class,
+    const std::vector<std::pair<Address, std::int64_t>>& initial_bytes, const std::vector<std::pair<Address, Address>>& objects,
+    const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions, const ModelProgram& model,
+    const std::vector<std::string>& check_names,
+    std::tuple<bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
+    std::tuple<std::int32_t, bool, double, std::uint64_t, std::uint64_t, std::uint64_t> limits, const nb::object& progress) {
+  const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
+  const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
+                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order)};
+  Limits bounds;
+  std::uint64_t n_probes = 0, seed = 0;
+  std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, n_probes, seed) = limits;
+  const nb::gil_scoped_release release;
+  try {
+    const Probes found = probe(program, model, check_names, commit_order, bounds, n_probes, seed,
+                               [&](const Statistics& statistics) { return keep_going(progress, statistics); });
+    return {found.runs, stop_name(found.stop)};
+  } catch (const MixedSizes&) {
+    return {{}, "mixed sizes"};
+  } catch (const Guess&) {
+    return {{}, "guess"};
+  }
+}
+
 }  // namespace
 
 void bind_explorer(nb::module_& module) {
   module.def("explore", explore_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
              "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
              "work"_a, "progress"_a.none());
+  module.def("probe", probe_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
+             "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
+             "progress"_a.none());
 }
 
 }  // namespace dekker::rsmc

@@ -42,6 +42,19 @@ Outcome explore_alone(const Question& q, Knowledge& knowledge) {
   }
 }
 
+template <std::size_t W>
+Probes probe_with(const Question& q, std::uint64_t n_probes, std::uint64_t seed, Knowledge& knowledge) {
+  while (true) {
+    try {
+      const Limits limits = with_time_left(q.limits, q.start);
+      Supervisor supervisor(limits, q.progress);
+      return Explorer<W>(q.program, q.model, q.check_names, q.order, limits, supervisor, knowledge).probe(n_probes, seed);
+    } catch (const NewKnowledge&) {
+      knowledge.start_again();
+    }
+  }
+}
+
 // Most executions are small, and small ones are fast; a large one starts again with more words.
 Outcome explore_alone(const Question& q) {
   constexpr std::array attempts{explore_alone<1>, explore_alone<2>, explore_alone<4>, explore_alone<8>, explore_alone<16>};
@@ -159,6 +172,22 @@ Explored explore(const Program& program, const ModelProgram& model, const std::v
 Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
                 const CommitOrder& order, const Limits& limits, const Progress& progress) {
   return explore(program, model, check_names, order, limits, progress, {}).outcome;
+}
+
+Probes probe(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+             const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
+             const Progress& progress) {
+  constexpr std::array attempts{probe_with<1>, probe_with<2>, probe_with<4>, probe_with<8>, probe_with<16>};
+  const Question q{program, model, check_names, order, limits, progress, Clock::now()};
+  Knowledge knowledge;
+  for (const auto attempt : attempts) {
+    try {
+      return attempt(q, n_probes, seed, knowledge);
+    } catch (const CapacityNeeded&) {
+      knowledge.start_again();
+    }
+  }
+  return {{}, Stop::events};
 }
 
 }  // namespace dekker::rsmc

@@ -69,6 +69,21 @@ def explore(
     work: tuple[int, bool, float, int, bool, tuple[Any, ...]],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
+def probe(
+    threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]], Sequence[int]]],
+    expressions: Sequence[Sequence[int]],
+    classes: Sequence[tuple[Sequence[int], int, int]],
+    initial_class: int,
+    initial_bytes: Sequence[tuple[int, int]],
+    objects: Sequence[tuple[int, int]],
+    observed: Sequence[tuple[int, int, int, int]],
+    functions: tuple[Any, ...],
+    model: ModelProgram,
+    check_names: Sequence[str],
+    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
+    limits: tuple[int, bool, float, int, int, int],
+    progress: Callable[[dict[str, int]], object] | None,
+) -> tuple[list[tuple[float, float]], str]: ...
 def search_states(
     program: tuple[Any, ...],
     options: tuple[int, int, int, int, float, int],

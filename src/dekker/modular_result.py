@@ -35,11 +35,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """A loop in which the states of a thread have no bound."""
+    """A loop in which the states of a thread have no bound. `is_certain`: whatever the other threads are."""
 
     thread_class: str
     loop: Span | None
     why: str
+    is_certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

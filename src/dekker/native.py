@@ -14,11 +14,12 @@ from typing import Any
 
 from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
 from dekker._core import explore as explore_natively
+from dekker._core import probe as probe_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
 from dekker.task import Limits, Progress, Task
 
-__all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore"]
+__all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore", "probe"]
 
 
 class NativeModel:
@@ -257,6 +258,40 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
         ),
         (work.jobs, work.keeps_rest, work.slice_s, work.split_seed, work.numbers_threads, work.rest.packed()),
         request.progress,
+    )
+
+
+def probe(
+    program: NativeProgram,
+    model: RelationalProgram,
+    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
+    limits: Limits,
+    n_probes: int,
+    seed: int,
+) -> tuple[list[tuple[float, float]], str]:
+    """Random runs, with the weights of those that are complete and of those that are blocked, and what stopped the
+    probes before all were done."""
+    return probe_natively(
+        program.threads,
+        program.expressions,
+        program.classes,
+        program.initial_class,
+        program.initial_bytes,
+        program.objects,
+        program.observed,
+        (program.functions, program.arguments, program.function_addresses, program.synchronisation),
+        _model_program(model),
+        [check.name for check in model.checks],
+        order,
+        (
+            limits.unroll,
+            limits.counts_known_rounds,
+            limits.timeout_s or 0.0,
+            (limits.memory_mb or 0) << 20,
+            n_probes,
+            seed,
+        ),
+        None,
     )
 
 

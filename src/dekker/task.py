@@ -38,8 +38,9 @@ class Search:
     """How the states engine searches, and which accesses the transform engine delays (`select`). `buffer` bounds
     the entries of each store buffer, 0 not at all; None lets the
     bound grow until it makes no difference, at most to 32. `robust` asks whether the program reaches a state that it
-    does not reach under SC. `compact` lets the search go on at the memory limit with hashes in the place of states. The
-    others are reductions, which change no answer."""
+    does not reach under SC. `compact` lets the search go on at the memory limit with hashes in the place of states.
+    `exact_sections`: in an atomic section of C nothing happens in other threads; otherwise it is a critical section, as
+    for other engines. The others are reductions, which change no answer."""
 
     buffer: int | None = None
     robust: bool = False
@@ -49,6 +50,7 @@ class Search:
     dynamic_local: bool = True
     reduction: bool = True
     symmetry: bool = True
+    exact_sections: bool = True
     select: str | None = None
 
 
@@ -70,6 +72,19 @@ class Task:
     jobs: int = 1
     split_seed: int = 0
     explorer: Explorer | None = None
+
+
+class Watcher:
+    """A progress callback that wants to know which task is being worked on."""
+
+    def __init__(self) -> None:
+        self.task: Task | None = None
+
+    def watch(self, task: Task) -> None:
+        self.task = task
+
+    def __call__(self, counts: dict[str, int]) -> None:
+        raise NotImplementedError
 
 
 def with_time_left(task: Task, elapsed_s: float) -> Task:

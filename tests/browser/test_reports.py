@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open
 from tests.cli.calls import dekker
 from tests.unit.report.test_picture import chain, record_of
@@ -71,9 +71,12 @@ def test_events_and_lines_find_each_other(open_page: Open, tmp_path: Path) -> No
     page = open_page(litmus_report(tmp_path, str(SB)))
     page.hover(".node >> nth=0")
     assert page.locator(".source li.lit").get_attribute("data-line") == "5"
-    page.hover('.source li[data-line="6"]')
+    page.hover('.source li[data-line="6"] .number')
     assert lit_nodes(page) == ["b: R flag1=0", "d: R flag0=0"]
     assert page.locator(".source li.lit").get_attribute("data-line") == "6"
+    page.hover('.source li[data-line="6"] .piece >> nth=1')
+    assert lit_nodes(page) == ["d: R flag0=0"]
+    assert page.locator(".piece.lit").all_text_contents() == ["MOV EAX,[flag0]"]
     page.mouse.move(0, 0)
     assert lit_nodes(page) == []
     page.focus(".node >> nth=3")
@@ -240,14 +243,14 @@ def test_a_thousand_tests(open_page: Open, thousand: Path) -> None:
     assert rows.first.locator("a").inner_text() == "IRIW-0998"
     assert page.locator("thead th").first.get_attribute("aria-sort") == "descending"
     rows.first.locator("a").click()
-    assert page.locator("#entry-name").inner_text() == "IRIW-0998"
+    expect(page.locator("#entry-name")).to_have_text("IRIW-0998")
     assert page.locator("svg.run .node").count() == 6
     page.keyboard.press("ArrowRight")
     assert page.locator(".said").inner_text().startswith("1 of 6.")
     page.click("text=Next →")
-    assert page.locator("#entry-name").inner_text() == "IRIW-0993"
+    expect(page.locator("#entry-name")).to_have_text("IRIW-0993")
     page.click("text=All")
-    assert page.locator(".count").inner_text() == "200 of 1000"
+    expect(page.locator(".count")).to_have_text("200 of 1000")
     page.fill("#filter", "")
     page.select_option("#verdict", "Ok")
     assert page.locator(".count").inner_text() == "1000 of 1000"
@@ -260,8 +263,7 @@ def test_a_thousand_tests(open_page: Open, thousand: Path) -> None:
 def test_a_link_opens_a_test(open_page: Open, thousand: Path) -> None:
     page = open_page(thousand)
     page.evaluate("location.hash = '#/7'")
-    page.wait_for_selector("#entry-name")
-    assert page.locator("#entry-name").inner_text() == "SB-0007"
+    expect(page.locator("#entry-name")).to_have_text("SB-0007")
     page.go_back()
     page.wait_for_selector("table.list")
 
@@ -275,7 +277,7 @@ def test_models_are_compared(open_page: Open, tmp_path: Path) -> None:
     page = open_page(file)
     assert page.locator("table.list .badge").all_inner_texts() == ["UNSAFE", "SAFE"]
     page.click("table.list a >> nth=1")
-    assert page.locator("#entry-name").inner_text() == "tso"
+    expect(page.locator("#entry-name")).to_have_text("tso")
     assert page.locator(".source li").count() == 7
 
 
@@ -363,4 +365,4 @@ def test_nothing_of_a_litmus_test_is_run(open_page: Open, tmp_path: Path) -> Non
     page = open_page(litmus_report(tmp_path, str(tmp_path)))
     page.click("table.list a >> nth=0")
     assert page.evaluate("typeof window.hacked") == "undefined"
-    assert page.locator("#entry-name").inner_text() == "<script>window.hacked=1</script>"
+    expect(page.locator("#entry-name")).to_have_text("<script>window.hacked=1</script>")

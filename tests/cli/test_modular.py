@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.cli.calls import Outcome, dekker
+
+from dekker.frontends.c import driver
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "lang"
@@ -60,15 +63,56 @@ def test_every_example_is_in_the_tables() -> None:
     assert {file for file, _, _ in CELLS} == {path.name for path in EXAMPLES.glob("*.lang")}
 
 
-@pytest.mark.parametrize(("options", "cells"), [(row[0], row[1:]) for row in rows("From C")])
-def test_the_example_in_c(options: str, cells: list[str]) -> None:
-    flags = options.strip("`").split()
+def c_rows() -> list[tuple[str, tuple[str, ...], tuple[str, ...], list[str]]]:
+    """File, classes, flags and the cells of all models, or why the program does not fit."""
+    found = []
+    for row in rows("From C"):
+        link = re.search(r"\((.*)\)", row[0])
+        if link is not None:
+            classes = tuple(part for name in row[1].strip("`").split() for part in ("--class", name))
+            found.append((link[1], classes, tuple(row[2].strip("`").split()), row[3:]))
+    return found
+
+
+@pytest.fixture
+def compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All models of a row see the same compiled program."""
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    monkeypatch.setattr("dekker.frontends.c.compile_file", cache(driver.compile_file))
+
+
+@pytest.mark.usefixtures("compile_once")
+@pytest.mark.parametrize(("file", "classes", "flags", "cells"), [row for row in c_rows() if row[3]])
+def test_examples_in_c(file: str, classes: tuple[str, ...], flags: tuple[str, ...], cells: list[str]) -> None:
     for model, cell in zip(MODELS, cells, strict=True):
-        found = answer(
-            str(EXAMPLES / "spin-lock.c"), "--class", "worker=many", "-m", model, *(("--", *flags) if flags else ())
-        )
+        found = answer(str(EXAMPLES / file), *classes, "-m", model, *(("--", *flags) if flags else ()))
         assert shown(found).partition(" ")[0] == cell
-        assert found["threads"] == {"worker": "many"}
+        assert ("many" in str(found["threads"])) == any("many" in name for name in classes)
+        if cell == "**unsafe**":
+            assert bool(found["instance"]) == bool(found["concrete"])
+        if cell == "unknown":
+            assert found["unbounded"]
+
+
+@pytest.mark.parametrize(("file", "classes"), [row[:2] for row in c_rows() if not row[3]])
+def test_examples_in_c_that_do_not_fit(file: str, classes: tuple[str, ...]) -> None:
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    (why,) = (row[2] for row in rows("From C") if row[0].endswith(f"({file})") and len(row) == 3)
+    found = dekker("modular", str(EXAMPLES / file), *classes)
+    assert found.status == 2
+    assert why in found.err
+    assert re.search(r"\.c:\d+:\d+: error: ", found.err)
+
+
+def test_every_example_in_c_is_in_the_table() -> None:
+    assert {row[0] for row in c_rows()} == {f"c/{path.name}" for path in EXAMPLES.glob("c/*.c")} | {"spin-lock.c"}
+
+
+def test_tickets_without_end_are_unknown() -> None:
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    found = dekker("modular", str(EXAMPLES / "c" / "ticket.c"), "--class", "worker=many", "--max-states", "20000")
+    assert found.status == 3
+    assert "`next` had" in found.out
 
 
 TABLE = re.compile(r"^\| `([\w-]+\.lang)` \| (yes|no) \| (\d+) \|", re.MULTILINE)
@@ -239,6 +283,24 @@ RECURSIVE = (
             9,
         ),
         ("void *worker(void *a) { *(char *)&x = 1; x = 2; return 0; }", C_MAIN, "accesses of different sizes", 6),
+        (
+            "void *worker(void *a) { x = 1; return 0; }",
+            C_MAIN.replace("pthread_t t;", "pthread_t t; int e = 0; atomic_compare_exchange_weak(&x, &e, 2);"),
+            "weak compare-exchange here, which may fail",
+            8,
+        ),
+        (
+            "_Atomic(int *) shared;\nvoid *worker(void *a) { x = *shared; return 0; }",
+            C_MAIN.replace("pthread_t t;", "pthread_t t; int *p = malloc(4); *p = 1; shared = p;"),
+            "puts a pointer to its own memory into shared memory",
+            9,
+        ),
+        (
+            "int *shared;\nvoid *worker(void *a) { x = *shared; return 0; }",
+            C_MAIN.replace("pthread_t t;", "pthread_t t; int local = 1; shared = &local;"),
+            "puts a pointer to its own memory into shared memory",
+            9,
+        ),
     ],
 )
 def test_c_that_does_not_fit(tmp_path: Path, code: str, main: str, message: str, line: int) -> None:
@@ -248,6 +310,14 @@ def test_c_that_does_not_fit(tmp_path: Path, code: str, main: str, message: str,
     assert (found.status, found.out) == (2, "")
     assert message in found.err
     assert f"test.c:{line}:" in found.err
+
+
+def test_a_weak_exchange_of_main_that_must_fail(tmp_path: Path) -> None:
+    code = "void *worker(void *a) { assert(x == 1); return 0; }"
+    main = C_MAIN.replace("pthread_t t;", "pthread_t t; x = 1; int e = 0; atomic_compare_exchange_weak(&x, &e, 2);")
+    path = tmp_path / "test.c"
+    path.write_text(C_HEAD + code + main.replace("ARGUMENT", "0"), encoding="utf-8")
+    assert answer(str(path))["verdict"] == "SAFE"
 
 
 def test_main_prepares_the_memory(tmp_path: Path) -> None:

@@ -92,3 +92,31 @@ def test_reductions_change_no_verdict(file: str) -> None:
     for switch in ("--no-static-local", "--no-dynamic-local", "--no-reduction", "--no-symmetry", "--depth-first"):
         assert dekker("check", file, "-m", "tso", "--engine", "states", switch, "--", STRONG).status == 0
         assert dekker("check", file, "-m", "tso", "--engine", "states", switch, "--", RELAXED).status == 1
+
+
+WEAK = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x;
+static void *run(void *argument) { assert(x WHAT); return 0; }
+int main(void) {
+  int expected = 0;
+  atomic_compare_exchange_weak(&x, &expected, 2);
+  pthread_t other;
+  pthread_create(&other, 0, run, 0);
+  pthread_join(other, 0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("what", ["!= 0", "!= 2"])
+@pytest.mark.parametrize("model", ["sc", "tso"])
+def test_a_weak_exchange_before_threads_start_replays(what: str, model: str, tmp_path: Path) -> None:
+    """It is a choice of the first thread, so it belongs to the run that is shown, whether it fails or not."""
+    path, witness = tmp_path / "weak.c", tmp_path / "run.json"
+    path.write_text(WEAK.replace("WHAT", what), encoding="utf-8")
+    found = dekker("check", str(path), "-m", model, "--engine", "states", "--witness", str(witness))
+    assert found.status == 1
+    assert dekker("replay", str(witness)).status == 0

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "rsmc/maximality.hpp"
+#include "rsmc/probe.hpp"
 #include "rsmc/run_end.hpp"
 #include "rsmc/supervisor.hpp"
 
@@ -50,6 +51,24 @@ class Explorer {
     }
     run_.undo(start);
     return take_outcome();
+  }
+
+  // Instead of exploring everything: from the start to one end, again and again.
+  Probes probe(std::uint64_t n_probes, std::uint64_t seed) {
+    sampler_.emplace(seed);
+    Probes found;
+    while (found.runs.size() < n_probes && !stopped()) {
+      const Statistics before = outcome_.statistics;
+      sampler_->weight = 1;
+      sampler_->leaf_weight = 0;
+      explore();
+      if (stopped()) break;
+      const bool is_complete = outcome_.statistics.complete != before.complete;
+      const bool is_blocked = outcome_.statistics.blocked != before.blocked;
+      found.runs.push_back({is_complete ? sampler_->leaf_weight : 0, is_blocked ? sampler_->leaf_weight : 0});
+    }
+    found.stop = outcome_.stop;
+    return found;
   }
 
  private:
@@ -114,6 +133,19 @@ class Explorer {
 
   void explore() {
     if (out_of_limits()) return;
+    if (sampler_) explore_in_turn();
+    else explore_next();
+  }
+
+  // A probe goes on in one of the calls only.
+  void explore_in_turn() {
+    if (!turn_.is_taken()) return;
+    const Turn outer = std::exchange(turn_, {});
+    explore_next();
+    turn_ = outer;
+  }
+
+  void explore_next() {
     const EventId id = choose();
     if (id == no_event) {
       finish();
@@ -124,13 +156,53 @@ class Explorer {
       return;
     }
     ++depth_;
+    if (sampler_) sample(id);
+    else visit(id);
+    --depth_;
+  }
+
+  void visit(EventId id) {
     switch (event(id).kind) {
       case EventKind::read: explore_read(id); break;
       case EventKind::write: explore_write(id); break;
       case EventKind::choice: explore_choice(id); break;
       case EventKind::fence: break;
     }
-    --depth_;
+  }
+
+  void sample(EventId id) {
+    sample_way([&] { visit(id); });
+  }
+
+  // A continuation that was taken at the end of a run, and has to wait until that run is undone.
+  void sample_continuation(const Template& next, Activation<W>& activation) {
+    const Turn outer = turn_;
+    const double weight = std::exchange(sampler_->weight, sampler_->put_off_weight);
+    sample_way([&] { continue_for_sample(next, activation); });
+    sampler_->weight = weight;
+    turn_ = outer;
+  }
+
+  // One of the ways to go on, of which all are counted first. Both times they must be the same.
+  template <class Go>
+  void sample_way(Go go) {
+    turn_ = Turn::count();
+    go();
+    const std::uint64_t n_ways = turn_.n_asked();
+    if (n_ways != 0 && !stopped()) {
+      const double weight = std::exchange(sampler_->weight, sampler_->weight * static_cast<double>(n_ways));
+      turn_ = Turn::take(sampler_->below(n_ways));
+      go();
+      sampler_->weight = weight;
+    }
+    turn_ = {};
+  }
+
+  void continue_for_sample(const Template& next, Activation<W>& activation) {
+    const bool sleeps = activation.sleeps, has_slept = activation.has_slept;
+    explore_continuation(next, activation);
+    activation.sleeps = sleeps;
+    activation.has_slept = has_slept;
   }
 
   // Of reads that threads wait for, one with which its thread goes on. The others sleep in vain until it has.
@@ -215,6 +287,10 @@ class Explorer {
     while (!activation.templates.empty() && !stopped()) {
       Template next = std::move(activation.templates.back());
       activation.templates.pop_back();
+      if (sampler_) {
+        sample_continuation(next, activation);
+        continue;
+      }
       n_waiting_ -= next.items.size() + 1;
       if (is_giving_away_) give_away(UnitKind::continuation, std::move(next));
       else explore_continuation(next, activation);
@@ -357,7 +433,7 @@ class Explorer {
   // Every way a run can end, be given up for another, or be left to someone else. A read that leads to none has no parameter that the model allows.
   std::uint64_t n_ends() const {
     const Statistics& s = outcome_.statistics;
-    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_ + n_given_away_;
+    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_ + n_given_away_ + turn_.n_asked();
   }
 
   void note_not_last(EventId id) {
@@ -496,7 +572,12 @@ class Explorer {
   // Continuations wait for the turn of their read while there are few. Beyond that they are explored as soon as they are
   // found, so that memory does not grow with their number; this run is taken up again afterwards.
   void offer(Activation<W>& activation, Template&& found) {
-    if (n_waiting_ < order_.most_waiting || depth_ > deepest || ends_are_written_ || is_giving_away_) {
+    if (sampler_ && (depth_ > deepest || ends_are_written_)) {
+      if (turn_.is_taken()) {
+        activation.templates.push_back(std::move(found));
+        sampler_->put_off_weight = sampler_->weight;
+      }
+    } else if (!sampler_ && (n_waiting_ < order_.most_waiting || depth_ > deepest || ends_are_written_ || is_giving_away_)) {
       n_waiting_ += found.items.size() + 1;
       activation.templates.push_back(std::move(found));
     } else {
@@ -510,7 +591,8 @@ class Explorer {
     const auto suspended = active_.suspend_from(activation);
     active_.begin(activation.key, activation);
     run_.undo(activation.before);
-    explore_continuation(found, activation);
+    if (sampler_) continue_for_sample(found, activation);
+    else explore_continuation(found, activation);
     active_.end();
     active_.resume(suspended);
     run_.redo(rest, [] {});
@@ -591,6 +673,7 @@ class Explorer {
     } else {
       end_.note();
     }
+    if (sampler_) sampler_->leaf_weight = sampler_->weight;
     if (!ends_are_written_) keep_uncounted();
   }
 
@@ -641,6 +724,8 @@ class Explorer {
   std::uint64_t n_given_away_ = 0;
   std::uint64_t commits_before_ = 0;
   std::uint64_t checks_before_ = 0;
+  Turn turn_;
+  std::optional<Sampler> sampler_;
   Outcome outcome_;
   RunEnd<W> end_;
 };

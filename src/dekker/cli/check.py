@@ -12,13 +12,17 @@ from dekker.cli.exports import Exports, export_options, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
+from dekker.cli.progress import ProgressLine
 from dekker.cli.search import search_options
 from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
+from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check
+from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check, estimated
 from dekker.run.engines import ALL, ENGINES
 from dekker.task import Limits, Search
+
+ESTIMATE_SECONDS = 5.0
 
 STATUS = {
     Verdict.SAFE: STATUS_HOLDS,
@@ -52,6 +56,7 @@ STATUS = {
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
+@click.option("--estimate", is_flag=True, help="Only estimate how many executions there are, by random probes.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
 @click.option(
@@ -77,6 +82,7 @@ def command(
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
     keep_going: bool,
+    estimate: bool,
     cc: str | None,
     json_file: str | None,
     witness_file: str | None,
@@ -110,7 +116,10 @@ def command(
         jobs=jobs,
         checkpoint=checkpoint,
     )
-    report = check(paths, options)
+    if estimate:
+        return _show_estimate(paths, options)
+    with ProgressLine() as progress:
+        report = check(paths, options, progress)
     if witness_file is not None:
         write_run(witness_file, report)
     if graph_file is not None:
@@ -125,6 +134,19 @@ def command(
     if json_file != "-":
         print(check_text(report, terminal_width(), run_style(layout, no_color)))
     return STATUS[report.verdict]
+
+
+def _show_estimate(paths: tuple[str, ...], options: CheckOptions) -> int:
+    """For as long as --timeout says, or a few seconds. How many there are says nothing about what they show."""
+    model, found = estimated(paths, options, options.limits.timeout_s or ESTIMATE_SECONDS)
+    print(f"{estimate_line(found.mean, found.low, found.high)} under {model}")
+    blocked = f", about {rough(found.blocked)} blocked" if found.blocked >= 0.5 else ""
+    print(f"  {found.probes} random probes in {found.time_s:.1f} s{blocked}")
+    if found.heavy:
+        print(
+            "  few probes came to where most executions are, so that there may well be more (--timeout S: more probes)"
+        )
+    return STATUS_UNDECIDED
 
 
 def write_run(file: str, report: CheckReport) -> None:

@@ -12,6 +12,7 @@ from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
+from dekker.cli.progress import ProgressLine
 from dekker.errors import InputError
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
@@ -74,7 +75,9 @@ def command(
     limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
     options = CheckOptions(None, engine, limits, compiler_flags(), cc, deadlocks=not no_deadlocks)
     reports: list[CheckReport] = []
-    for report in compare(paths, _names(models), options):
+    progress = ProgressLine()
+    for report in compare(paths, _names(models), options, progress):
+        progress.clear()
         if json_file != "-":
             _show(report, first=not reports)
         reports.append(report)

@@ -11,6 +11,7 @@ from dekker.cli.exports import write_answer
 from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
+from dekker.cli.progress import ProgressLine
 from dekker.errors import InputError
 from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, fences_json, fences_text
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions
@@ -70,7 +71,8 @@ def command(
     limits = Limits(unroll, timeout, memory, None, counts_known_rounds=False, stop_at_first=True)
     check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet)
     options = FenceOptions(robust, minimal, tuple(map(_weight, weights)), timeout)
-    proposal = propose(paths, model, check, options)
+    with ProgressLine() as progress:
+        proposal = propose(paths, model, check, options, progress)
     if output is not None and proposal.report.outcome in (PLACED, NONE_NEEDED):
         _write(output, paths, proposal.texts)
     if json_file != "-":

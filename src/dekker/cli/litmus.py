@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -16,21 +17,27 @@ from dekker.cli.exports import JUNIT, Exports
 from dekker.cli.limits import JOBS, MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, write_graph, write_page
+from dekker.cli.progress import ProgressLine
 from dekker.cli.search import SELECT
 from dekker.cli.witness_files import WitnessWriter, terminal_width
 from dekker.errors import InputError
 from dekker.models import load_model
+from dekker.report.estimate_text import rough
 from dekker.report.execution_text import execution_text, heading
 from dekker.report.explanation import explanation_text
 from dekker.report.herd import herd_text
 from dekker.report.json_lines import json_line
 from dekker.report.record import Record
+from dekker.resources import resident_mb
 from dekker.run.batch import BatchOptions, find_tests, run_batch
 from dekker.run.engines import ENGINES
 from dekker.task import DEFAULT_UNROLL, Limits, Search
 
 if TYPE_CHECKING:
     from dekker.report.html.litmus_page import LitmusPage
+
+FEWEST_FOR_BAR = 10
+"""For fewer tests, each has a line of its own."""
 
 
 @click.command(name="litmus")
@@ -121,7 +128,10 @@ def command(
     started = time.monotonic()
     with _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
         try:
-            for record in run_batch(tests, options, jobs):
+            line = ProgressLine() if len(tests) < FEWEST_FOR_BAR else None
+            for record in run_batch(tests, options, jobs, line):
+                if line is not None:
+                    line.clear()
                 tally[record.verdict] += 1
                 tally["stopped"] += record.stopped_by is not None
                 if writer is not None:
@@ -220,14 +230,22 @@ def _open_for_writing(file: str) -> TextIO:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on a terminal, for more than a handful of tests."""
-    if total < 10 or not sys.stderr.isatty():
+    """A bar on a terminal, for more than a handful of tests: how many are done, how fast, how long the others will
+    take, and the memory."""
+    if total < FEWEST_FOR_BAR or not sys.stderr.isatty():
         yield lambda: None
         return
     from rich.console import Console  # noqa: PLC0415 — costs start-up time, rarely needed
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    columns = (TextColumn("litmus"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    about = TextColumn("{task.fields[about]}")
+    columns = (TextColumn("litmus"), BarColumn(), MofNCompleteColumn(), about, TimeRemainingColumn())
+    started, done = time.monotonic(), count(1)
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("litmus", total=total)
-        yield lambda: progress.advance(bar)
+        bar = progress.add_task("litmus", total=total, about="")
+
+        def advance() -> None:
+            rate = next(done) / max(1e-9, time.monotonic() - started)
+            progress.update(bar, advance=1, about=f"{rough(rate)}/s {resident_mb():.0f} MB")
+
+        yield advance

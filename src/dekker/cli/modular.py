@@ -9,6 +9,7 @@ from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import write_answer
 from dekker.cli.limits import MEGABYTES, SECONDS, TRACES
 from dekker.cli.pictures import HTML, texts_of, write_page
+from dekker.cli.progress import ProgressLine
 from dekker.engines.modular.engine import FEWEST_CONCRETE, MODELS, MOST_CONCRETE, MOST_STATES, ModularOptions
 from dekker.errors import InputError
 from dekker.report.modular_report import modular_json, modular_text
@@ -87,8 +88,12 @@ def command(
     names = [name for name, _ in classes]
     if len(set(names)) != len(names):
         raise InputError("a class is counted twice", hint="give --class once for each class")
-    options = ModularOptions(model, concrete, instances, timeout, memory, max_states, first_only=not keep_going)
-    result = modular(paths, ModularCall(options, dict(classes), compiler_flags(), cc))
+    progress = ProgressLine()
+    options = ModularOptions(
+        model, concrete, instances, timeout, memory, max_states, first_only=not keep_going, progress=progress
+    )
+    with progress:
+        result = modular(paths, ModularCall(options, dict(classes), compiler_flags(), cc))
     if json_file != "-":
         print(modular_text(result))
     if json_file is not None:

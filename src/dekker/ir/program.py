@@ -12,6 +12,9 @@ from dekker.ir.property import Property
 from dekker.ir.shapes import Shape
 from dekker.source import Source, Span
 
+SECTION_LOCK = "atomic sections"
+"""The object that atomic sections of C are critical sections of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:

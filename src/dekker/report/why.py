@@ -208,7 +208,7 @@ def _differences(why: Why, width: int) -> Iterator[str]:
     names = (why.answer.model, why.other.model)
     covered = f"{names[0]}: {why.answer.covered}; {names[1]}: {why.other.covered}"
     if not any(counts.values()):
-        what = f"have the same {why.outcome}" + (f" ({why.shared})" if why.shared else "")
+        what = f"have the same {why.outcome} ({why.shared})" if why.shared else f"have no {why.outcome}"
         yield from wrapped(f"{names[0]} and {names[1]} {what} here ({covered}).", width, "", "")
         return
     yield from wrapped(f"{names[0]} and {names[1]} differ here ({covered}).", width, "", "")

@@ -22,7 +22,7 @@ from dekker.result import Result
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.source import Source
-from dekker.task import Limits, Search, Task
+from dekker.task import Limits, Progress, Search, Task, Watcher
 
 LARGEST_CHUNK = 16
 DEFAULT_SEARCH = Search()
@@ -102,7 +102,7 @@ def run_file(file: str, options: BatchOptions) -> Record:
     return run_test(Test(file), options)
 
 
-def run_test(test: Test, options: BatchOptions, *, raises: bool = False) -> Record:
+def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progress: Progress | None = None) -> Record:
     """Whatever is wrong with its file is part of its record, unless it is to be raised; a defect of Dekker must not
     stop a batch."""
     if test.error is not None:
@@ -116,7 +116,9 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False) -> Reco
         model = load_model(model_name)
         program = prepare(program, model, unroll_waits=options.unroll_waits, reduce_updates=options.engine != TRANSFORM)
         examples = options.witness or options.explain
-        task = Task(program, model, options.limits, examples=examples, search=options.search, jobs=options.jobs)
+        task = Task(program, model, options.limits, examples, progress, search=options.search, jobs=options.jobs)
+        if isinstance(progress, Watcher):
+            progress.watch(task)
         engine, result = run_engine(options.engine, task)
         record = record_result(file, program, model.name, engine, result, time.perf_counter() - started)
         record = _with_evidence(record, task, result, options) if task.examples else record
@@ -162,11 +164,14 @@ def _defect(file: str, error: Exception) -> DekkerError:
     return DekkerError(message, hint="this is a defect of Dekker; DEKKER_DEBUG=1 shows where it happened")
 
 
-def run_batch(tests: Sequence[Test], options: BatchOptions, jobs: int) -> Iterator[Record]:
-    """Records in the order of the tests. A test that is alone has all jobs for itself."""
+def run_batch(
+    tests: Sequence[Test], options: BatchOptions, jobs: int, progress: Progress | None = None
+) -> Iterator[Record]:
+    """Records in the order of the tests; `progress` hears of tests that run in this process. A test that is alone has
+    all jobs for itself."""
     work = partial(run_test, options=replace(options, jobs=jobs) if len(tests) == 1 else options)
     if jobs <= 1 or len(tests) <= 1:
-        yield from map(work, tests)
+        yield from map(partial(work, progress=progress), tests)
         return
     with ProcessPoolExecutor(min(jobs, len(tests)), initializer=_leave_interrupts_to_the_parent) as pool:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
@@ -22,7 +23,10 @@ from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
-from dekker.task import Explorer, Limits, Progress, Search, Task
+from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
+
+if TYPE_CHECKING:
+    from dekker.run.estimate import Estimate
 
 DEFAULT_UNROLL = 4
 DEFAULT_SEARCH = Search()
@@ -113,7 +117,10 @@ def check_program(
 
 def check_task(task: Task, options: CheckOptions) -> CheckReport:
     started = time.perf_counter()
+    progress = task.progress
     program, model, limits = task.program, task.model, task.limits
+    if isinstance(progress, Watcher):
+        progress.watch(task)
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not options.deadlocks:
         result = replace(result, deadlocks=0)
@@ -132,6 +139,16 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         time.perf_counter() - started,
         ranges=ranges,
     )
+
+
+def estimated(paths: Sequence[str], options: CheckOptions, seconds: float) -> tuple[str, Estimate]:
+    """The name of the model, and about how many executions the program has."""
+    from dekker.run.estimate import estimate  # noqa: PLC0415 — few ask for it
+
+    program = read_program(paths, options)
+    model = load_model(options.model or default_model(program))
+    task = Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
+    return model.name, estimate(task, seconds)
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:

@@ -124,10 +124,15 @@ def _interrupts_between_slices() -> Iterator[Interrupts]:
 
 
 def _limited(request: Request, progress: Progress, elapsed_s: float) -> Request:
-    limits = request.limits
-    complete = progress.found.statistics.get("complete", 0)
+    limits, before, show = request.limits, progress.found.statistics, request.progress
+    complete = before.get("complete", 0)
+
+    def show_all(statistics: dict[str, int]) -> object:
+        return show({name: count + before.get(name, 0) for name, count in statistics.items()}) if show else None
+
     return replace(
         request,
+        progress=None if show is None else show_all,
         limits=replace(
             limits,
             timeout_s=None if limits.timeout_s is None else max(1e-6, limits.timeout_s - elapsed_s),

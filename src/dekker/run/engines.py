@@ -50,7 +50,8 @@ class Disagreement(DekkerError):
 def run_all(task: Task) -> Result:
     """The answer of every engine that handles the task, if it is the same. If a limit or Ctrl-C stopped one of them,
     what it found so far must be part of what the others found, and the result says that it was stopped."""
-    task = replace(task, limits=replace(task.limits, stop_at_first=False))
+    search = replace(task.search, exact_sections=False)
+    task = replace(task, limits=replace(task.limits, stop_at_first=False), search=search)
     results: dict[str, Result] = {}
     for name, run in SINGLE_ENGINES.items():
         try:

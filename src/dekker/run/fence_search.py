@@ -26,6 +26,7 @@ from dekker.result import Verdict
 from dekker.run.check import CheckOptions, check_program
 from dekker.run.fence_markers import Choice, Marked, marker_of
 from dekker.run.prepare import prepare
+from dekker.task import Progress
 from dekker.transform.fence_kinds import FenceKinds
 from dekker.transform.solver import cheapest_cover
 from dekker.witness import DEADLOCK
@@ -51,6 +52,7 @@ class Checker:
     options: CheckOptions
     deadline: float | None = None
     checks: int = 0
+    progress: Progress | None = None
 
     def holds(self, program: Program, model: Model | None = None) -> CheckReport:
         """A report of a program that is safe or unsafe; anything else is `Undecided`."""
@@ -60,7 +62,7 @@ class Checker:
             timeout = min(left, options.limits.timeout_s or left)
             options = replace(options, limits=replace(options.limits, timeout_s=timeout))
         self.checks += 1
-        report = check_program(program, model or self.model, options)
+        report = check_program(program, model or self.model, options, self.progress)
         if report.verdict is Verdict.UNKNOWN:
             raise Undecided(report)
         return report

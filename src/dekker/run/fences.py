@@ -22,6 +22,7 @@ from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
 from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppable
 from dekker.run.fence_spelling import spellings
 from dekker.run.prepare import prepare
+from dekker.task import Progress
 from dekker.transform.classes import classes_of
 from dekker.transform.cycles import Cycles, Segment, candidates, critical_cycles
 from dekker.transform.describe import describe_cycles
@@ -52,14 +53,20 @@ class Proposal:
     texts: tuple[str, ...]
 
 
-def propose(paths: Sequence[str], model_name: str, check: CheckOptions, options: FenceOptions) -> Proposal:
+def propose(
+    paths: Sequence[str],
+    model_name: str,
+    check: CheckOptions,
+    options: FenceOptions,
+    progress: Progress | None = None,
+) -> Proposal:
     started = time.monotonic()
     rules, model = rules_of(model_name), load_model(model_name)
     if not rules.relaxed:
         raise InputError(f"the model '{model_name}' keeps everything in order, so that fences do nothing")
     marked = _asking(mark(paths, rules, dict(options.costs), check))
     deadline = None if options.timeout_s is None else started + options.timeout_s
-    work = _Work(marked, model, Checker(model, check, deadline), options, _analysis(marked, model))
+    work = _Work(marked, model, Checker(model, check, deadline, progress=progress), options, _analysis(marked, model))
     try:
         proposal = work.robust() if options.robust else work.cheapest()
     except Undecided as undecided:

@@ -52,7 +52,7 @@ from dekker.run.witnesses import (
 )
 from dekker.task import Task
 from dekker.transform.fence_kinds import fences_of_model
-from dekker.witness import Witness
+from dekker.witness import FLAG, Witness
 
 WEAKER = ("tso", "pso", "rmo", "power", "armv7", "aarch64")
 """Where a violation is looked for that a stronger model does not have."""
@@ -72,9 +72,20 @@ def why(program: Program, model: Model, options: CheckOptions, versus: Model | N
         return _impossible(here, answer, None if same else _answer(ask(program, other, options)))
     if same:
         return Why(here.outcome, answer, None, _story(here.witness))
+    if here.witness.claim == FLAG:
+        return _flagged(here, answer, here.witness)
     there = ask(program, other, options, wanted=here.key)
     shown = there.witness if there.witness is not None else here.witness
     return Why(here.outcome, answer, _answer(there), _story(shown, None if there.witness is not None else other))
+
+
+def _flagged(question: Question, answer: Answer, witness: Witness) -> Why:
+    """Which other models have no word for."""
+    story = _story(witness)
+    note = f"{question.model.name} calls this wrong by a flag; a model without that flag says nothing about it."
+    if story.order is None:
+        note += " The run itself is one under sc: no access has to take effect out of order for it."
+    return Why(question.outcome, answer, None, story, notes=(note,))
 
 
 # --- questions

@@ -11,7 +11,8 @@ import pytest
 
 from dekker.report.picture import dot_of, picture_of, svg_of
 from dekker.report.picture.causes import out_of_order, shortest
-from dekker.report.picture.layout import LABEL_CHARACTER, LABEL_HEIGHT, Layout, arrange, label_of
+from dekker.report.picture.labels import LABEL_CHARACTER, LABEL_HEIGHT, label_of
+from dekker.report.picture.layout import Layout, arrange
 from dekker.report.picture.moments import in_order_of_effect
 from dekker.report.picture.view import (
     LOCAL,
@@ -27,10 +28,12 @@ from dekker.report.picture.view import (
 )
 from dekker.report.record import Record
 from dekker.run.batch import BatchOptions, run_file
+from dekker.run.check import CheckOptions, check
 from dekker.witness import Witness
 
 LITMUS = Path(__file__).parents[3] / "examples" / "litmus"
 OPTIONS = BatchOptions(witness=True, explain=True, picture=True)
+BROKEN = CheckOptions("rc11", flags=("-DBROKEN",))
 ALLOWED = ("dekker-x86", "observers-aarch64", "message-power", "load-buffering-riscv")
 
 
@@ -91,6 +94,16 @@ def chain(length: int, cycle: int | None = None) -> RunView:
     nodes += [Node(1, "r", "R", "R x=0")]
     edges = () if cycle is None else (Edge(length, cycle, "fr", "fr", cycle=True),)
     return with_stretches(RunView("chain", (Column("P0"), Column("P1")), tuple(nodes), edges))
+
+
+def test_the_accesses_of_a_race_are_marked() -> None:
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    report = check([str(LITMUS.parent / "c" / "table1" / "dekker.c")], CheckOptions("rc11"))
+    witness = report.violations[0].witness
+    assert witness is not None
+    told = [node for node in picture_of(witness).nodes if node.told]
+    assert {node.thread for node in told} == {1, 2}
+    assert len({node.locations for node in told}) == 1
 
 
 def test_short_threads_are_not_folded() -> None:
@@ -189,6 +202,17 @@ def test_both_stores_are_pending_while_both_flags_are_read() -> None:
     names = [(view.nodes[m.nodes[0]].name, [view.nodes[n].name for n in m.overtakes]) for m in moments]
     assert names[:2] == [("b", ["a"]), ("d", ["c"])]
     assert sorted(pair for m in moments for pair in m.writes) == [("flag0", "1"), ("flag1", "1")]
+
+
+def test_updates_are_not_torn_apart() -> None:
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    report = check([str(LITMUS.parent / "c" / "atomics" / "michael_scott_queue.c")], BROKEN)
+    witness, order = report.violations[0].witness, report.violations[0].order
+    assert witness is not None
+    view = picture_of(witness, order)
+    moments = in_order_of_effect(witness, view, out_of_order(order, witness.model.name))
+    updates = [moment.nodes for moment in moments if view.nodes[moment.nodes[0]].kind == "U"]
+    assert len(updates) == len(set(updates)) > 2
 
 
 # --- files

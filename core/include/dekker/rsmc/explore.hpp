@@ -201,4 +201,15 @@ Outcome explore(const Program& program, const ModelProgram& model, const std::ve
 // Adds what was found in another part.
 void merge(Outcome& total, Outcome&& part);
 
+// What random probes came to: the weight of a complete or blocked run, 0 for other ends.
+struct Probes {
+  std::vector<std::pair<double, double>> runs;
+  Stop stop = Stop::not_stopped;
+};
+
+// The means of the weights estimate how many complete and blocked runs there are. Throws what `explore` throws.
+Probes probe(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+             const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
+             const Progress& progress);
+
 }  // namespace dekker::rsmc

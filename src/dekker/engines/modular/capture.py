@@ -10,12 +10,13 @@ that has yet to take effect is a sequence of constant writes, and the code from 
     (5), (6)                    the position goes forward
     (7), (10), (11)             a condition is evaluated: nothing that is passed depends on a read to come
     (8)                         does not occur: the search stops at the read that would make it unknown
-    (9)                         a loop that writes for ever: see `_Run.lazy`
+    (9)                         a loop that writes for ever: see `Capture.endless`
     (12)                        the search stops at the first read, CMPXCHG or barrier
 
 `Terminates` is decided, not guessed: between two stops a thread is alone with its registers, so its run either comes to
-a stop or comes back to where it was. What a run learns about the loops it goes through is kept in `Terminates*`, and
-the run that asked goes again at once, so that no state has to be revisited later.
+a stop, and all loops on its way are in `Terminates`, or comes back to where it was, and they are not. The paper takes a
+loop for one that is not until the search has seen it end (`Terminates*`), and then revisits the states that asked. Here
+the answer is there when it is asked for, so that nothing has to be revisited.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ class PassedWrite(NamedTuple):
 
 
 Passed = tuple[PassedWrite | Mark, ...]
+Round = tuple[int, Registers]
+"""Where a round of a loop begins, and the registers there."""
 
 
 class Failure(NamedTuple):
@@ -103,9 +106,8 @@ class Capture:
     memory: Memory
     passes_writes: bool = True
     keeps_marks: bool = False
-    terminates: set[tuple[int, Registers]] = field(default_factory=set)
-    """Terminates*: rounds of loops, by where they begin and the registers there, from which the run comes to a stop."""
-    writes_for_ever: set[tuple[int, Registers]] = field(default_factory=set)
+    endless: dict[Round, frozenset[Cell]] = field(default_factory=dict)
+    """Rounds that come back to themselves without a stop, with the cells that are written on the way."""
 
     def initial(self) -> Local:
         return self.capture(0, self.code.initial, ())
@@ -113,63 +115,73 @@ class Capture:
     def capture(self, position: int, registers: Registers, passed: Passed) -> Local:
         """Goes on to the next stop."""
         run = _Run(self, position, registers, passed)
-        if not run.to_stop():
-            run = _Run(self, position, registers, passed, lazy=True)
-            run.to_stop()
-        live = self.code.always_live if run.position == NOWHERE else self.code.live[run.position]
-        # Registers that nothing will look at become 0, so that more states are equal.
-        seen = tuple(value if live >> slot & 1 else 0 for slot, value in enumerate(run.registers))
-        return Local(self.thread_class, run.position, seen, tuple(run.passed), run.failure)
+        run.to_stop()
+        return Local(self.thread_class, run.position, run.live_registers(), tuple(run.passed), run.failure)
 
 
 class _Run:
-    """A thread by itself. `lazy`: it is known to write for ever, so it takes its writes one at a time: none of them can
-    overtake another, and no read will look at what is passed (rule 9)."""
+    """A thread by itself."""
 
-    def __init__(
-        self, capture: Capture, position: int, registers: Registers, passed: Passed, *, lazy: bool = False
-    ) -> None:
+    def __init__(self, capture: Capture, position: int, registers: Registers, passed: Passed) -> None:
         self.capture = capture
         self.position = position
         self.registers = registers
         self.passed = list(passed)
-        self.lazy = lazy
         self.failure: Failure | None = None
 
-    def to_stop(self) -> bool:
-        """False if the run writes for ever and is not lazy."""
-        code, known = self.capture.code, self.capture
-        rounds: dict[tuple[int, Registers], int] = {}
+    def live_registers(self) -> Registers:
+        """Those that nothing will look at become 0, so that more states, and more rounds, are equal."""
+        code = self.capture.code
+        live = code.always_live if self.position == NOWHERE else code.live[self.position]
+        return tuple(value if live >> slot & 1 else 0 for slot, value in enumerate(self.registers))
+
+    def to_stop(self) -> None:
+        steps = self.capture.code.steps
+        rounds: dict[Round, int] = {}
         n_steps = 0
+        if self.waits_in((self.position, self.live_registers())):
+            return
         while self.position != NOWHERE:
             before = self.position
-            if not self.advance(code.steps[before]):
-                break
+            if not self.advance(steps[before]):
+                return
             n_steps += 1
             if not 0 <= self.position <= before:
                 continue
-            here = self.position, self.registers
-            if here in rounds or here in known.writes_for_ever:
-                if here in rounds and rounds[here] == len(self.passed):
-                    self.position = NOWHERE
-                    break
-                if not self.lazy:
-                    self._learn_endless(rounds, here)
-                    return False
+            here = self.position, self.live_registers()
+            if here in rounds and not self._learn(rounds, here):
+                self.position = NOWHERE
+                return
+            if self.waits_in(here):
+                return
             if n_steps > MOST_LOCAL_STEPS:
                 why = f"after {MOST_LOCAL_STEPS} steps without a read, every round is still different from all others"
-                raise NotFinite(self.position, known.thread_class, why)
+                raise NotFinite(self.position, self.capture.thread_class, why)
             rounds[here] = len(self.passed)
-        if not self.lazy:
-            known.terminates.update(rounds)
-        return True
 
-    def _learn_endless(self, rounds: dict[tuple[int, Registers], int], here: tuple[int, Registers]) -> None:
-        self.capture.writes_for_ever.update(rounds, (here,))
-        cells = {item.cell for item in self.passed if isinstance(item, PassedWrite)}
-        if self.capture.keeps_marks and len(cells) > 1:
+    def waits_in(self, here: Round) -> bool:
+        """What an endless round writes waits for what was passed, and no read will look at it: so there is no need to
+        pass any more (rule 9). Where writes overtake one another, only those to the same cell wait."""
+        cells = self.capture.endless.get(here)
+        if cells is None:
+            return False
+        return any(
+            isinstance(item, PassedWrite) and (item.cell in cells or not self.capture.keeps_marks)
+            for item in self.passed
+        )
+
+    def _learn(self, rounds: dict[Round, int], here: Round) -> bool:
+        """The run has come back to `here`; false if it has written nothing since."""
+        capture = self.capture
+        since = rounds[here]
+        cells = frozenset(item.cell for item in self.passed[since:] if isinstance(item, PassedWrite))
+        if not cells:
+            return False
+        capture.endless |= {place: cells for place, passed in rounds.items() if passed >= since}
+        if capture.keeps_marks and len(cells) > 1:
             why = "it writes to several variables without end, and these writes may overtake one another"
-            raise NotFinite(here[0], self.capture.thread_class, why)
+            raise NotFinite(here[0], capture.thread_class, why)
+        return True
 
     def advance(self, step: Step) -> bool:
         """Passes one step; false if the search stops there."""
@@ -197,7 +209,7 @@ def _assign(run: _Run, step: Assign) -> bool:
 
 def _write(run: _Run, step: Write) -> bool:
     cell = run.cell(step.address(run.registers), step.size)
-    if cell is None or not run.capture.passes_writes or (run.lazy and run.passed):
+    if cell is None or not run.capture.passes_writes:
         return False
     run.passed.append(PassedWrite(cell, step.value(run.registers)))
     run.position += 1

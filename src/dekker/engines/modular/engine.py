@@ -29,7 +29,7 @@ from dekker.source import Span
 NAME = "modular"
 MODELS = tuple(RULE_SETS)
 FEWEST_CONCRETE, MOST_CONCRETE = 2, 4
-MANY_VALUES = 100
+MANY_VALUES = 12
 MOST_STATES = 1_000_000
 MOST_STATES_ON_TRIAL = 200_000
 """Unless there is another limit: of a search, and of one that may be followed by a search with more concrete threads,
@@ -90,6 +90,8 @@ def _run_any_number(system: System, options: ModularOptions) -> ModularResult:
         if result is None or latest.stopped_by is None or latest.findings:
             result = replace(latest, tried=() if result is None else result.tried)
         if result.verdict is Verdict.SAFE or latest.stopped_by not in (None, "states"):
+            break
+        if any(item.is_certain for item in result.unbounded) and not result.findings:
             break
         if result.findings:
             result = _try_instances(system, options, result, deadline)
@@ -224,10 +226,10 @@ def _loop_of(system: System, problem: NotFinite, name: str) -> Unbounded:
 
 def _growing(found: Reached | Covered) -> tuple[Unbounded, ...]:
     loops: dict[tuple[str, Span | None], Unbounded] = {}
-    for thread in dict.fromkeys(found.grows.values()):
+    for thread in found.growth.grown:
         local = found.machine.locals[thread]
         name = found.machine.system.classes[local.thread_class].name
         span = loop_at(found.machine.codes[local.thread_class], local.position)
         why = "every round can add a write to those that have not taken effect, without bound"
-        loops.setdefault((name, span), Unbounded(name, span, why))
+        loops.setdefault((name, span), Unbounded(name, span, why, found.growth.is_certain))
     return tuple(loops.values())

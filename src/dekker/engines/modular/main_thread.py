@@ -198,6 +198,9 @@ class _Runner:
 
     def write(self, address: int, size: int, value: int) -> None:
         self._require_access(address, size)
+        if address < OWN_START and OWN_START <= value < self.free and not self.is_finale:
+            hint = "put what it points to into a global variable"
+            raise self.refusal("`main` puts a pointer to its own memory into shared memory here", hint)
         memory = self.own if address >= OWN_START else self.result.bytes
         for place in range(size):
             memory[address + place] = value >> 8 * place & 0xFF
@@ -244,6 +247,9 @@ def _compare_exchange(run: _Runner, frame: _Frame, step: CompareExchange) -> Non
     address, bits = run.value(step.address), mask(8 * step.size)
     old = run.read(address, step.size)
     won = old == run.value(step.expected) & bits
+    if won and step.weak:
+        hint = "use the strong one"
+        raise run.refusal("`main` uses a weak compare-exchange here, which may fail although it need not", hint)
     if won:
         run.write(address, step.size, run.value(step.desired) & bits)
     frame.registers[step.dst] = old

@@ -10,22 +10,11 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from dekker.engines.modular.forbidden import Forbidden
-from dekker.engines.modular.growth import Growth, State
+from dekker.engines.modular.growth import Growth
 from dekker.engines.modular.limits import LimitReached, Watch
-from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
+from dekker.engines.modular.machine import GlobalId, LocalId, Machine
+from dekker.engines.modular.paths import Arrival, State, Taken
 from dekker.source import Span
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A step on the way to a state: who moved, how, and what that changed. `shift` is that of `Machine.written`."""
-
-    before: State
-    thread: LocalId
-    move: Move
-    becomes: LocalId
-    memory: GlobalId
-    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +30,17 @@ class Bad:
 
 @dataclass
 class Reached:
-    """`grows` are states behind which the search did not go on, with the thread that passes writes without bound."""
+    """`growth` knows the states behind which the search did not go on, because a thread passes writes without bound."""
 
     machine: Machine
-    parents: dict[State, Taken | None] = field(default_factory=dict)
+    parents: dict[State, Arrival | None] = field(default_factory=dict)
     final: set[State] = field(default_factory=set)
     bad: list[Bad] = field(default_factory=list)
-    grows: dict[State, LocalId] = field(default_factory=dict)
+    growth: Growth = field(init=False)
     stopped_by: str | None = None
 
-    def path(self, state: State) -> list[Taken]:
-        steps = []
-        while (step := self.parents[state]) is not None:
-            steps.append(step)
-            state = step.before
-        return steps[::-1]
+    def __post_init__(self) -> None:
+        self.growth = Growth(self.machine, self.parents)
 
 
 class FoundBad(Exception):
@@ -96,21 +81,12 @@ class _Search:
     """States of memory with which main has gone on."""
 
     def run(self) -> None:
-        growth = Growth(self.reached.machine, self._parent)
-        while self.waiting:
+        while self.waiting and not self.reached.growth.is_enough:
             state = self.waiting.popleft()
-            if has_failed(self.reached.machine, state):
-                continue
-            grown = growth.thread(state)
-            if grown is not None:
-                self.reached.grows[state] = grown
+            if has_failed(self.reached.machine, state) or self.reached.growth.ends(state):
                 continue
             if not self._expand(state):
                 self._record_end(state)
-
-    def _parent(self, state: State) -> State | None:
-        step = self.reached.parents[state]
-        return None if step is None else step.before
 
     def _expand(self, state: State) -> bool:
         machine = self.reached.machine

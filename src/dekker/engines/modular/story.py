@@ -7,7 +7,8 @@ from typing import Any
 
 from dekker.engines.modular.capture import NOWHERE, PassedWrite
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine
-from dekker.engines.modular.reachability import Bad, Reached, Taken
+from dekker.engines.modular.paths import Environment, Taken, path_to
+from dekker.engines.modular.reachability import Bad, Reached
 from dekker.engines.modular.rules.candidates import (
     GoOn,
     ReadMemory,
@@ -16,7 +17,7 @@ from dekker.engines.modular.rules.candidates import (
     UpdateMemory,
     WriteMemory,
 )
-from dekker.engines.modular.thread_modular import Covered, Environment
+from dekker.engines.modular.thread_modular import Covered
 from dekker.modular_result import Finding, PathStep
 
 MOST_FINDINGS = 20
@@ -34,7 +35,7 @@ def findings(found: Reached | Covered) -> tuple[Finding, ...]:
 def _finding(found: Reached | Covered, bad: Bad) -> Finding:
     machine = found.machine
     teller = _Teller(machine)
-    steps = tuple(teller.steps(found.path(bad.state), _start(found, bad)))
+    steps = tuple(teller.steps(path_to(found.parents, bad.state), _start(found, bad)))
     memory, _ = bad.state
     values = tuple((teller.name(cell), teller.show(cell, value)) for cell, value in enumerate(machine.globals[memory]))
     threads = tuple((name, teller.place(thread)) for name, thread in zip(teller.names, teller.threads, strict=True))

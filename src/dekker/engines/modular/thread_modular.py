@@ -19,38 +19,25 @@ from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
 from dekker.engines.modular.forbidden import Forbidden
-from dekker.engines.modular.growth import Growth, State
+from dekker.engines.modular.growth import Growth
 from dekker.engines.modular.limits import LimitReached, Watch
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
-from dekker.engines.modular.reachability import Bad, FoundBad, Taken, has_failed
+from dekker.engines.modular.paths import Arrival, Environment, State, Taken
+from dekker.engines.modular.reachability import Bad, FoundBad, has_failed
 
 Threads = tuple[LocalId, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """A step of a thread that is not among the concrete ones."""
-
-    before: State
-    thread: LocalId
-    memory: GlobalId
-    shift: int = 0
 
 
 @dataclass
 class Covered:
     machine: Machine
-    parents: dict[State, Taken | Environment | None] = field(default_factory=dict)
+    parents: dict[State, Arrival | None] = field(default_factory=dict)
     bad: list[Bad] = field(default_factory=list)
-    grows: dict[State, LocalId] = field(default_factory=dict)
+    growth: Growth = field(init=False)
     stopped_by: str | None = None
 
-    def path(self, state: State) -> list[Taken | Environment]:
-        steps = []
-        while (step := self.parents[state]) is not None:
-            steps.append(step)
-            state = step.before
-        return steps[::-1]
+    def __post_init__(self) -> None:
+        self.growth = Growth(self.machine, self.parents)
 
 
 def cover(machine: Machine, concrete: int, forbidden: list[Forbidden], watch: Watch, *, first_only: bool) -> Covered:
@@ -96,22 +83,13 @@ class _Search:
                 self.add((memory, threads), None)
 
     def run(self) -> None:
-        growth = Growth(self.machine, self._parent)
-        while self.waiting:
+        while self.waiting and not self.covered.growth.is_enough:
             state = self.waiting.popleft()
-            if has_failed(self.machine, state):
-                continue
-            grown = growth.thread(state)
-            if grown is not None:
-                self.covered.grows[state] = grown
+            if has_failed(self.machine, state) or self.covered.growth.ends(state):
                 continue
             self._step(state)
             self._env_for(state)
             self._env_by_threads_of(state)
-
-    def _parent(self, state: State) -> State | None:
-        step = self.covered.parents[state]
-        return None if step is None else step.before
 
     # --- Step
 
@@ -185,7 +163,7 @@ class _Search:
 
     # --- new states
 
-    def add(self, state: State, step: Taken | Environment | None) -> None:
+    def add(self, state: State, step: Arrival | None) -> None:
         if state in self.covered.parents:
             return
         self.watch.new_state()

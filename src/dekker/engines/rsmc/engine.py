@@ -31,6 +31,7 @@ from dekker.native import (
     Work,
     explore,
 )
+from dekker.native import probe as native_probe
 from dekker.result import Result, Violation
 from dekker.source import Span
 from dekker.task import Task
@@ -54,16 +55,7 @@ def run(task: Task) -> Result:
     places = layout(task.program)
     observed = _observed(task.program)
     native = _encode(task, places, order, observed)
-    flags = (
-        order.in_order,
-        order.same_location_reads,
-        order.same_location_writes,
-        order.forwarding,
-        order.forwarding_of_updates,
-        bool(task.model.uses & STATUS_DEPENDENCIES),
-        order.pick_seed,
-        order.most_waiting,
-    )
+    flags = _order_flags(task, order)
     explored = _explored_program(task.model.program, order)
     try:
         exploration = _explore(task, Request(native, explored, flags, task.limits, task.examples, task.progress))
@@ -83,6 +75,28 @@ def _explore(task: Task, request: Request) -> Exploration:
         return explore(request, Work(jobs=task.jobs, split_seed=task.split_seed))
     exploration: Exploration = task.explorer(task, request)
     return exploration
+
+
+def probe(task: Task, n_probes: int, seed: int) -> tuple[list[tuple[float, float]], str]:
+    """Random runs: for each the weight of a complete and of a blocked one, whose means estimate their numbers; and
+    what stopped the probes early."""
+    order = commit_order(task)
+    native = _encode(task, layout(task.program), order, _observed(task.program))
+    explored = _explored_program(task.model.program, order)
+    return native_probe(native, explored, _order_flags(task, order), task.limits, n_probes, seed)
+
+
+def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool, bool, bool, int, int]:
+    return (
+        order.in_order,
+        order.same_location_reads,
+        order.same_location_writes,
+        order.forwarding,
+        order.forwarding_of_updates,
+        bool(task.model.uses & STATUS_DEPENDENCIES),
+        order.pick_seed,
+        order.most_waiting,
+    )
 
 
 def _mixed_sizes(

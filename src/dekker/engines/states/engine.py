@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from dekker.engines.states.encoding import encode
 from dekker.engines.states.schedule import function_of, run_schedule, trace_of
+from dekker.engines.states.sections import ExactSections
 from dekker.engines.states.story import story
 from dekker.errors import UnsupportedError
 from dekker.ir.arithmetic import mask
@@ -37,12 +38,13 @@ def run(task: Task) -> Result:
             f"the states engine knows the models {', '.join(MODELS)} that come with Dekker, not '{name}'",
             hint="use --engine rsmc or --engine axiomatic",
         )
+    sections = ExactSections(task.program, task.search.exact_sections)
     places = layout(task.program)
     observed = _observed(task.program)
-    native = encode(task.program, places, observed, pso=name == "pso", static_local=task.search.static_local)
+    native = encode(sections.program, places, observed, pso=name == "pso", static_local=task.search.static_local)
     covered: int | None = None
     for bound, limits in _attempts(task):
-        found = search_states(native, task, bound, limits)
+        found = sections.in_source(search_states(native, task, bound, limits))
         _refuse(task.program, found)
         result = _result(task, places, observed, found)
         if found.stopped_by:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from dekker.execution import FROM_INITIAL, Trace, TraceEvent
+from dekker.ir.instructions import CompareExchange
 from dekker.ir.layout import HEADER_SIZE, end_address, header_address, heap_address, heap_use, start_address
 from dekker.ir.program import Function, Program
 from dekker.native import VIOLATIONS, Action
@@ -87,7 +88,7 @@ class Run:
 
 def run_schedule(program: Program, schedule: list[Action]) -> Run:
     run = _prepared(program, schedule)
-    begins = next((i for i, action in enumerate(schedule) if action[0] in _BEGINS_CONCURRENCY), len(schedule))
+    begins = next((i for i, action in enumerate(schedule) if _begins_concurrency(program, action)), len(schedule))
     n_alone = begins if len(program.threads) == 1 else 0
     waits = next((i for i, action in enumerate(schedule[:n_alone]) if action[0] == "wait"), None)
     if waits is not None:  # for ever, since nobody else is there: a replay ends with the first round
@@ -101,6 +102,16 @@ def run_schedule(program: Program, schedule: list[Action]) -> Run:
     for event in [event for buffer in run.buffers.values() for event in buffer]:
         run.write(event)
     return run
+
+
+def _begins_concurrency(program: Program, action: Action) -> bool:
+    """A weak compare-exchange is a choice, too: it may fail for no reason."""
+    kind, _, block, pc, *_ = action
+    if kind in _BEGINS_CONCURRENCY:
+        return True
+    body = function_of(program, block).body
+    step = body[pc] if kind in ("read", "write") and pc < len(body) else None
+    return isinstance(step, CompareExchange) and step.weak
 
 
 def _prepared(program: Program, schedule: list[Action]) -> Run:

@@ -55,7 +55,8 @@ def comparison_page(reports: Sequence[CheckReport], texts: Mapping[str, str]) ->
     text = "\n".join((table_head(), *map(table_row, reports)))
     names = _files(reports[0]) if reports else ""
     models = ", ".join(report.model for report in reports)
-    return Page(f"{names} under {models}", text, columns=COLUMNS, entries=entries, sources=sources)
+    facts = [("Files", names), *_bounds(reports[0])] if reports else []
+    return Page(f"{names} under {models}", text, facts, columns=COLUMNS, entries=entries, sources=sources)
 
 
 def _files(report: CheckReport) -> str:
@@ -88,7 +89,12 @@ def _entry(report: CheckReport, texts: Mapping[str, str], sources: Sources) -> P
 def _facts(report: CheckReport) -> list[list[str]]:
     facts = [("Model", report.model), ("Engine", report.engine), ("Files", _files(report))]
     if report.error is None:
-        facts += [("Covered", coverage(report)), ("Loops", f"up to {report.limits.unroll} rounds (--unroll)")]
+        facts += [("Covered", coverage(report))]
+    facts += [*_bounds(report), ("Time", f"{report.time_s:.2f} s")]
+    return [list(fact) for fact in facts if fact[1]]
+
+
+def _bounds(report: CheckReport) -> list[tuple[str, str]]:
     limits = report.limits
     given = {
         "time": f"{limits.timeout_s:g} s" if limits.timeout_s else "",
@@ -96,8 +102,7 @@ def _facts(report: CheckReport) -> list[list[str]]:
         "executions": str(limits.max_traces or ""),
     }
     listed = ", ".join(f"{name} {value}" for name, value in given.items() if value)
-    facts += [("Limits", listed or "none"), ("Time", f"{report.time_s:.2f} s")]
-    return [list(fact) for fact in facts if fact[1]]
+    return [("Loops", f"up to {limits.unroll} rounds (--unroll)"), ("Limits", listed or "none")]
 
 
 def _cells(report: CheckReport) -> list[str]:

@@ -57,9 +57,11 @@ def _node(node: Node) -> Plain:
         "source": node.source,
         "file": node.file,
         "line": node.line,
+        "column": node.column,
         "locations": list(node.locations),
         "fold": node.fold,
         "initial": node.initial,
+        "told": node.told,
     }
     return _filled(found, "thread") | ({"moment": node.moment} if node.moment >= 0 else {})
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from dekker.report.picture.colours import CYCLE_LIGHT, LOOKS
-from dekker.report.picture.layout import foot_of, head_of, label_of
+from dekker.report.picture.labels import label_of
+from dekker.report.picture.layout import foot_of, head_of
 from dekker.report.picture.view import PO, Edge, Fold, RunView, shown
 
 

@@ -10,10 +10,10 @@ tests compare the two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from dekker.report.picture.labels import LABEL_CHARACTER, label_of, place_labels
 from dekker.report.picture.view import CO, FR, PO, RF, Edge, Fold, RunView, shown
 
 Point = tuple[float, float]
@@ -27,14 +27,8 @@ GAP = 28.0
 GUTTER, LANE, FIRST_LANE = 44.0, 22.0, 30.0
 CROSSED, PER_EDGE = 40.0, 5.0
 WIDEST_GUTTER = 190.0
-LABEL_CHARACTER, LABEL_HEIGHT = 6.4, 14.0
 BUNDLE = 7.0
 AROUND_LABEL = 60.0
-SAMPLES = 16
-FIRST_LABEL = 0.26
-OVER_COLUMN = 8.0
-MOST_COMPARED = 80
-"""Edges; of more, labels only keep away from nodes and from one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +113,7 @@ def arrange(view: RunView, everything: bool = False) -> Layout:
             layout.order.append(Order(above, below, straight.get(pair)))  # type: ignore[arg-type]
     box_of = {box.item: box for box in layout.boxes if isinstance(box.item, int)}
     _route(layout, edges, lanes, box_of)
-    _label(layout)
+    place_labels(layout)
     return layout
 
 
@@ -358,69 +352,3 @@ def _gaps_of(layout: Layout, thread: int) -> list[tuple[float, float]]:
         ((item.above.bottom + item.below.y) / 2, AROUND_LABEL if item.edge is not None else 0.0) for item in order
     ]
     return [(own[0].y - GAP / 4, 0.0), *between, (own[-1].bottom + GAP / 2, 0.0)]
-
-
-# --- labels
-
-
-def label_of(edge: Edge) -> str:
-    """The text at an edge."""
-    return f"{edge.label}, not kept" if edge.loose else edge.label
-
-
-def _label(layout: Layout) -> None:
-    """Each edge's label goes where it covers least of nodes, of other labels, and of other edges."""
-    samples = [list(_samples(curve.points)) for curve in layout.curves]
-    compared = samples if len(samples) <= MOST_COMPARED else []
-    placed: list[tuple[float, float, float]] = []
-    for number, curve in enumerate(layout.curves):
-        half = (len(label_of(curve.edge)) * LABEL_CHARACTER + 4) / 2
-        best, least = curve.label, float("inf")
-        for preference, point in enumerate(_candidates(samples[number])):
-            cost = preference * 0.4 + OVER_COLUMN * any(_over(point, header) for header in layout.headers)
-            cost += 40 * sum(_overlap(point, half, *other) for other in placed)
-            cost += 25 * sum(_on_box(point, half, box) for box in layout.boxes)
-            for other, line in enumerate(compared):
-                if other != number:
-                    cost += sum(_covers(point, half, at) for at in line)
-            if cost < least:
-                best, least = point, cost
-        placed.append((*best, half))
-        layout.curves[number] = Curve(curve.edge, curve.points, best)
-
-
-def _samples(points: tuple[Point, ...]) -> Iterator[Point]:
-    for start in range(0, len(points) - 1, 3):
-        (ax, ay), (bx, by), (cx, cy), (dx, dy) = points[start : start + 4]
-        for step in range(SAMPLES + 1):
-            t = step / SAMPLES
-            u = 1 - t
-            p, q, r, s = u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t
-            yield p * ax + q * bx + r * cx + s * dx, p * ay + q * by + r * cy + s * dy
-
-
-def _candidates(samples: list[Point]) -> list[Point]:
-    """From a place near the source on, where edges that cross are still apart."""
-    first = int(len(samples) * FIRST_LABEL)
-    order = [first]
-    for away in range(1, len(samples)):
-        order += [first + away, first - away]
-    return [samples[number] for number in order if 1 < number < len(samples) - 2]
-
-
-def _over(point: Point, header: Header) -> bool:
-    return header.x <= point[0] <= header.x + header.width
-
-
-def _overlap(point: Point, half: float, x: float, y: float, other: float) -> bool:
-    return abs(point[0] - x) < half + other and abs(point[1] - y) < LABEL_HEIGHT
-
-
-def _on_box(point: Point, half: float, box: Box) -> bool:
-    beside = point[0] + half < box.x or point[0] - half > box.x + box.width
-    apart = point[1] + LABEL_HEIGHT / 2 < box.y or point[1] - LABEL_HEIGHT / 2 > box.bottom
-    return not beside and not apart
-
-
-def _covers(point: Point, half: float, at: Point) -> bool:
-    return abs(point[0] - at[0]) < half and abs(point[1] - at[1]) < LABEL_HEIGHT / 2

@@ -43,7 +43,7 @@ class Moment:
 
 def in_order_of_effect(witness: Witness, view: RunView, cause: Cause | None) -> tuple[Moment, ...]:
     node_of = {event: number for number, node in enumerate(view.nodes) for event in node.events}
-    run = _Run(witness, _waits_for(witness), _may_wait(cause))
+    run = _Run(witness, _waits_for(witness), _may_wait(cause), _updates(witness))
     found: list[Moment] = []
     for event, overtaken in run.order():
         node = node_of.get(event)
@@ -77,6 +77,10 @@ def _waits_for(witness: Witness) -> list[list[int]]:
     return found
 
 
+def _updates(witness: Witness) -> dict[int, int]:
+    return dict(pair for name in ("amo", "lxsx") for pair in witness.relations.get(name, ()))
+
+
 def _may_wait(cause: Cause | None) -> dict[int, int]:
     """Events that later ones overtake, up to which one."""
     found: dict[int, int] = {}
@@ -90,6 +94,8 @@ class _Run:
     witness: Witness
     waits_for: list[list[int]]
     may_wait: dict[int, int]
+    updates: dict[int, int]
+    """The writes of atomic updates, by their reads."""
     left: list[list[int]] = field(default_factory=list)
     """For each thread what has not taken effect, in program order."""
     done: set[int] = field(default_factory=set)
@@ -121,9 +127,9 @@ class _Run:
             (position, thread)
             for thread in threads
             for position, event in enumerate(self.left[thread])
-            if self._is_ready(event)
+            if self._can_take_effect(event)
         )
-        position, thread = min(ready)
+        position, thread = min(ready)  # there is one: per location, communication has no cycle
         return thread, position
 
     def _first_ready(self, thread: int, patient: bool) -> int | None:
@@ -136,7 +142,13 @@ class _Run:
         return None
 
     def _is_ready(self, event: int) -> bool:
-        return all(other in self.done for other in self.waits_for[event])
+        """The halves of an update go together as long as there is something else to do."""
+        write = self.updates.get(event)
+        together = write is None or self._can_take_effect(write, besides=event)
+        return together and self._can_take_effect(event)
+
+    def _can_take_effect(self, event: int, besides: int = -1) -> bool:
+        return all(other in self.done or other == besides for other in self.waits_for[event])
 
 
 # --- schedules of an engine

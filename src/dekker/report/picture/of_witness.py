@@ -78,10 +78,31 @@ def _initially(witness: Witness, nodes: list[Node]) -> Iterator[tuple[str, str]]
 def _nodes(witness: Witness) -> list[Node]:
     if witness.program.sources:
         maker = _RowNodes(witness)
-        return [node for thread in range(len(witness.threads)) for node in maker.of_thread(thread)]
+        return _told_of(witness, [node for thread in range(len(witness.threads)) for node in maker.of_thread(thread)])
     initial = _reads_of_initial_values(witness)
     own = [number for number, event in enumerate(witness.events) if event.thread != INITIAL_THREAD]
-    return [_event_node(witness, number, number in initial) for number in own]
+    return [
+        replace(_event_node(witness, number, number in initial), column=witness.events[number].column) for number in own
+    ]
+
+
+def _told_of(witness: Witness, nodes: list[Node]) -> list[Node]:
+    """With the accesses marked that the violation speaks of: the last in its thread on that line."""
+    finding = witness.violation
+    if finding is None:
+        return nodes
+    places = [(finding.thread, finding.stack), *((note.thread, note.stack) for note in finding.notes)]
+    for thread, stack in places:
+        frames = user_frames(stack)
+        place = (thread, frames[-1].file, frames[-1].line) if frames else None
+        found = [
+            n
+            for n, node in enumerate(nodes)
+            if node.kind != "end" and not node.fold and (node.thread, node.file, node.line) == place
+        ]
+        if found:
+            nodes[found[-1]] = replace(nodes[found[-1]], told=True)
+    return nodes
 
 
 def _reads_of_initial_values(witness: Witness) -> frozenset[int]:

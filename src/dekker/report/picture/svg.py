@@ -7,6 +7,7 @@ from html import escape
 from textwrap import wrap
 
 from dekker.report.picture.colours import CYCLE_LIGHT, LOOKS
+from dekker.report.picture.labels import label_of
 from dekker.report.picture.layout import (
     CHARACTER,
     MARGIN,
@@ -21,7 +22,6 @@ from dekker.report.picture.layout import (
     arrange,
     foot_of,
     head_of,
-    label_of,
 )
 from dekker.report.picture.view import PO, RF, Fold, RunView
 
@@ -151,9 +151,11 @@ def _box(view: RunView, box: Box, cycle: bool) -> Iterator[str]:
         "end": ("#ffebe9", "#cf222e"),
         "print": ("#f6f8fa", "#d0d7de"),
     }.get(node.kind, ("#ffffff", "#8c959f"))
-    border = 2.2 if cycle else 1
+    border = 2.2 if cycle or node.told else 1
     if cycle:
         fill, stroke = "#fff8c5", "#9a6700"
+    if node.told:
+        stroke = "#cf222e"
     yield (
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height}" rx="6" '
         f'fill="{fill}" stroke="{stroke}" stroke-width="{border}"/>'

@@ -34,7 +34,8 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class Node:
     """What a thread does at one point: an event, a statement, or a call of a library. `kind` is `R`, `W`, `U` (an
-    update), `F`, `call`, `print` or `end`. `source` is the text of the line; `moment` is when it happens, for runs that
+    update), `F`, `call`, `print` or `end`. `source` is the text of the line, or the part of it that begins at `column`,
+    if that is not 0. What went wrong has to do with it if it is `told` of. `moment` is when it happens, for runs that
     are drawn in the order of time."""
 
     thread: int
@@ -49,6 +50,8 @@ class Node:
     fold: str = ""
     initial: bool = False
     moment: int = -1
+    column: int = 0
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,8 @@ class Fold:
 
 
 def with_stretches(view: RunView) -> RunView:
-    """Long threads with what has no part in the cycle marked to be folded."""
-    important = view.on_cycle()
+    """Long threads with what has no part in the cycle, or in what went wrong, marked to be folded."""
+    important = view.on_cycle() | {n for n, node in enumerate(view.nodes) if node.told}
     nodes = list(view.nodes)
     for thread in range(len(view.columns)):
         own = [n for n, node in enumerate(nodes) if node.thread == thread and not node.fold]

@@ -21,6 +21,22 @@ process P with r1 = 1 {
 }
 """
 
+GROWING = {
+    "nested": "process P { r := 1; while(r) { i := 2; while(i) { read: r := x; write: y := 1; i := i - 1 } } }",
+    "nested writes": "process P { r := 1; while(r) { read: r := x; i := 2; while(i) { write: y := i; i := i - 1 } } }",
+    "two threads": """
+        process P { r := 1; while(r) { read: r := x; write: y := 1 } }
+        process Q { r := 1; while(r) { read: r := x; write: y := 2 } }""",
+    "through ifs": """
+        process P { while(1) { read: r := x; if(r) { write: y := 1 } else { write: z := 1 } } }
+        process Q { while(1) { read: r := x; write: x := 1 - r } }""",
+    "one branch": "process P { while(1) { read: r := x; if(r) { write: y := 1 } else { barrier } } }",
+    "an array": "process P { i := 0; r := 1; while(r) { read: r := x; write: a[i] := r; i := (i + 1) % 4 } }",
+    "values": "process P { i := 0; r := 1; while(r) { read: r := x; write: y := i; i := (i + 1) % 9 } }",
+    "a choice": "process P { r := 1; while(r) { i := choose(0, 3); read: r := x; write: a[i] := 1 } }",
+    "many": "class P(many) { i := 0; r := 1; while(r) { read: r := x; write: y := i; i := (i + 1) % 3 } }",
+}
+
 
 class TestGrowth:
     @pytest.mark.parametrize("model", ["ibm370", "tso", "pso"])
@@ -34,6 +50,26 @@ class TestGrowth:
 
     def test_fig15_is_finite_under_sc(self) -> None:
         assert check(FIG15, "sc").verdict is SAFE
+
+    @pytest.mark.parametrize("model", ["ibm370", "tso", "pso"])
+    @pytest.mark.parametrize("name", GROWING)
+    def test_variants_end_soon(self, name: str, model: str) -> None:
+        result = check("var x = 1; var y = 0; var z = 0; var a[0..3] = 0;" + GROWING[name], model)
+        assert result.verdict is UNKNOWN
+        assert result.stopped_by is None
+        assert all(item.loop is not None and item.loop.text.startswith("while(") for item in result.unbounded)
+        assert {item.thread_class for item in result.unbounded} <= {"P", "Q"}
+        assert result.n_states < 15_000
+
+    def test_a_few_writes_are_followed_although_there_is_no_bound(self) -> None:
+        """Q sees the writes of three rounds, all of which were on their way at once."""
+        text = """
+        var x = 1; var y = 0;
+        process P { n := 0; r := 1; while(r) { read: r := x; n := (n + 1) % 3; write: y := n } here: }
+        process Q { write: x := 0 }
+        forbidden P@here && y = 0 && x = 0 && P:n = 0;
+        """
+        assert check(text).verdict is UNSAFE
 
     def test_with_any_number_of_threads(self) -> None:
         result = check(FIG15.replace("process P", "class P(many)"))
@@ -95,14 +131,42 @@ class TestLoops:
         assert result.verdict is UNKNOWN
         assert "every round is still different" in result.unbounded[0].why
 
-    def test_what_is_learnt_about_loops_is_kept(self) -> None:
-        thread = OneThread("var x = 0; process P { i := 3; while(i) { i := i - 1 } read: r := x; s := r }")
-        assert len(thread.machine.captures[0].terminates) == 3
+    def test_an_endless_round_waits_for_what_was_passed(self) -> None:
         thread = OneThread("var x = 0; process P { while(1) { write: x := 1 } }")
-        assert thread.machine.captures[0].writes_for_ever
-        assert (thread.passed(), thread.candidates()) == (("x=1",), ("TakeEffect x=1",))
-        thread.take("TakeEffect x=1")
-        assert thread.passed() == ("x=1",)
+        assert set(thread.machine.captures[0].endless.values()) == {frozenset((0,))}
+        assert thread.passed() == ("x=1", "x=1")
+        for _ in range(3):
+            thread.take("TakeEffect x=1")
+            assert (thread.passed(), thread.candidates()) == (("x=1",), ("TakeEffect x=1",))
+
+    def test_an_endless_round_overtakes_what_it_need_not_wait_for(self) -> None:
+        """The loop is first seen with nothing passed; when x has yet to take effect, y does not wait for it."""
+        text = """
+        var x = 0; var y = 0; var z = 1;
+        process P {
+          read: c := z;
+          write: x := 1;
+          if(c) barrier;
+          r := 1;
+          while(1) { r := 1 - r; if(r) { write: y := 1 } }
+        }
+        process Z { write: z := 0 }
+        process Q { read: a := y; read: b := x; here: }
+        forbidden Q@here && Q:a = 1 && Q:b = 0;
+        """
+        assert [check(text, model).verdict for model in ("sc", "ibm370", "tso", "pso")] == [SAFE, SAFE, SAFE, UNSAFE]
+
+    def test_what_comes_before_an_endless_round_is_passed(self) -> None:
+        """The second write to x stands in front of the loop that writes y, and need not wait for the first y."""
+        text = """
+        var x = 0; var y = 0;
+        process P { write: y := 1; write: x := 1; write: y := 2; write: x := 2; while(1) { write: y := 3 } }
+        process Q { read: a := %s; read: b := %s; here: }
+        forbidden Q@here && Q:a = %d && Q:b = 0;
+        """
+        for text_now in (text % ("x", "y", 2), text % ("y", "x", 3)):
+            found = [check(text_now, model).verdict for model in ("sc", "ibm370", "tso", "pso")]
+            assert found == [SAFE, SAFE, SAFE, UNSAFE]
 
 
 class TestVisibility:

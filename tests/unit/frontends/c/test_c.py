@@ -15,9 +15,9 @@ from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c import Options, parse_c
 from dekker.frontends.c.driver import CompilerError, cache_folder, compile_file
 from dekker.frontends.c.runtime import RUNTIME, External, ExternalCall, Runtime
-from dekker.frontends.c.runtime.sections import LOCK
 from dekker.ir.expressions import ZERO, Expr
 from dekker.ir.instructions import Assert, Assume, Choose, Spawn
+from dekker.ir.program import SECTION_LOCK
 from dekker.ir.text import parse_program, print_program
 from dekker.models import load_model
 from dekker.source import Source
@@ -187,7 +187,7 @@ int main(void) {
     assert sum(isinstance(step, Assume) for step in body) == 1
     assert [step.message for step in body if isinstance(step, Assert)] == ["`reach_error` is called"]
     for name in ("main", "__VERIFIER_atomic_step"):
-        assert sum(f'[&"{LOCK}"]' in line for line in listing(program, name)) == 2
+        assert sum(f'[&"{SECTION_LOCK}"]' in line for line in listing(program, name)) == 2
     with pytest.raises(Stuck, match="assumption"):
         run(program)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from dekker.engines.modular.capture import Local, Mark, Passed, PassedWrite
-from dekker.engines.modular.code import Barrier, Choice, Code, PartialBarrier, Stop
-from dekker.engines.modular.memory import Cell
+from dekker.engines.modular.capture import NOWHERE, Local, Mark, Passed, PassedWrite
+from dekker.engines.modular.code import Barrier, Choice, Code, PartialBarrier, Read, Stop, Update
+from dekker.engines.modular.memory import Cell, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,33 @@ Candidate = TakeEffect | ReadMemory | ReadOwn | WriteMemory | UpdateMemory | GoO
 def newest(passed: Passed, cell: Cell) -> PassedWrite | None:
     """The last passed write to a cell."""
     return next((item for item in reversed(passed) if isinstance(item, PassedWrite) and item.cell == cell), None)
+
+
+def oldest(passed: Passed) -> tuple[Candidate, ...]:
+    """The first passed write, if there is one: where no mark is kept, nothing stands in front of it."""
+    return tuple(TakeEffect(0, *item) for item in passed[:1] if isinstance(item, PassedWrite))
+
+
+def own_or_memory(passed: Passed, cell: Cell) -> tuple[Candidate, ...]:
+    """A read of the newest own write, early, or else of memory."""
+    own = newest(passed, cell)
+    return (ReadMemory(cell) if own is None else ReadOwn(cell, own.value),)
+
+
+def at_position(
+    local: Local, code: Code, memory: Memory, read: Callable[[Passed, Cell], tuple[Candidate, ...]]
+) -> tuple[Candidate, ...]:
+    """What the code behind the passed writes can do where writes are passed: `read` says how the model reads, and
+    whatever is an update waits until nothing is passed."""
+    if local.position == NOWHERE:
+        return ()
+    step = code.steps[local.position]
+    match step:
+        case Read():
+            return read(local.passed, memory.at(step, local.registers))
+        case Update():
+            return () if local.passed else (UpdateMemory(memory.at(step, local.registers)),)
+    return local_steps(local, code)
 
 
 def local_steps(local: Local, code: Code) -> tuple[Candidate, ...]:

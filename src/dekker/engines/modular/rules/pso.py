@@ -9,35 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dekker.engines.modular.capture import NOWHERE, Local, Mark, Passed
-from dekker.engines.modular.code import Code, Read, Update
-from dekker.engines.modular.memory import Memory
-from dekker.engines.modular.rules.candidates import (
-    Candidate,
-    ReadMemory,
-    ReadOwn,
-    TakeEffect,
-    UpdateMemory,
-    local_steps,
-    newest,
-)
+from dekker.engines.modular.capture import Local, Mark, Passed
+from dekker.engines.modular.code import Code
+from dekker.engines.modular.memory import Cell, Memory
+from dekker.engines.modular.rules.candidates import Candidate, TakeEffect, at_position, own_or_memory
 
 
 def candidates(local: Local, code: Code, memory: Memory) -> tuple[Candidate, ...]:
-    found: list[Candidate] = list(_first_writes(local.passed))
-    if local.position == NOWHERE:
-        return tuple(found)
-    step = code.steps[local.position]
-    match step:
-        case Read() if Mark.BEFORE_READS not in local.passed:
-            cell = memory.at(step, local.registers)
-            own = newest(local.passed, cell)
-            found.append(ReadMemory(cell) if own is None else ReadOwn(cell, own.value))
-        case Update() if not local.passed:
-            found.append(UpdateMemory(memory.at(step, local.registers)))
-        case _:
-            found += local_steps(local, code)
-    return tuple(found)
+    return (*_first_writes(local.passed), *at_position(local, code, memory, _read))
 
 
 def _first_writes(passed: Passed) -> Iterator[TakeEffect]:
@@ -48,3 +27,7 @@ def _first_writes(passed: Passed) -> Iterator[TakeEffect]:
         if not isinstance(item, Mark) and item.cell not in seen:
             seen.add(item.cell)
             yield TakeEffect(index, item.cell, item.value)
+
+
+def _read(passed: Passed, cell: Cell) -> tuple[Candidate, ...]:
+    return () if Mark.BEFORE_READS in passed else own_or_memory(passed, cell)

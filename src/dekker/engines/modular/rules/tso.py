@@ -9,36 +9,11 @@ barrier    if no write was passed (rule 2: cnt = 0; what else could be passed ha
 
 from __future__ import annotations
 
-from dekker.engines.modular.capture import NOWHERE, Local, PassedWrite
-from dekker.engines.modular.code import Code, Read, Update
+from dekker.engines.modular.capture import Local
+from dekker.engines.modular.code import Code
 from dekker.engines.modular.memory import Memory
-from dekker.engines.modular.rules.candidates import (
-    Candidate,
-    ReadMemory,
-    ReadOwn,
-    TakeEffect,
-    UpdateMemory,
-    local_steps,
-    newest,
-)
+from dekker.engines.modular.rules.candidates import Candidate, at_position, oldest, own_or_memory
 
 
 def candidates(local: Local, code: Code, memory: Memory) -> tuple[Candidate, ...]:
-    found: list[Candidate] = []
-    if local.passed:
-        first = local.passed[0]
-        assert isinstance(first, PassedWrite)
-        found.append(TakeEffect(0, *first))
-    if local.position == NOWHERE:
-        return tuple(found)
-    step = code.steps[local.position]
-    match step:
-        case Read():
-            cell = memory.at(step, local.registers)
-            own = newest(local.passed, cell)
-            found.append(ReadMemory(cell) if own is None else ReadOwn(cell, own.value))
-        case Update() if not local.passed:
-            found.append(UpdateMemory(memory.at(step, local.registers)))
-        case _:
-            found += local_steps(local, code)
-    return tuple(found)
+    return (*oldest(local.passed), *at_position(local, code, memory, own_or_memory))

@@ -3,7 +3,7 @@
 `__VERIFIER_atomic_begin` and `__VERIFIER_atomic_end`, and functions whose names begin with `__VERIFIER_atomic_`, keep
 all other threads out. Here they keep other atomic sections out, with the order `seq_cst`: a thread that accesses
 the same variables outside of any section may see it half done. So a program that is correct with this is correct; one
-that accesses variables of sections outside of them may be refused wrongly.
+that accesses variables of sections outside of them may be refused wrongly. (The states engine is exact.)
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from dataclasses import replace
 from dekker.frontends.c.runtime.templates import template_function
 from dekker.ir.expressions import Address, Reg
 from dekker.ir.instructions import AtomicBegin, AtomicEnd, Await, CompareExchange, Instruction, Return, Store
-from dekker.ir.program import Function, Object, Program
+from dekker.ir.program import SECTION_LOCK, Function, Object, Program
 from dekker.ir.validate import validate
 from dekker.source import Span
-
-LOCK = "atomic sections"
 
 
 def with_section_lock(program: Program) -> Program:
@@ -27,7 +25,7 @@ def with_section_lock(program: Program) -> Program:
         return program
     validate(program)
     functions = tuple(map(_convert, program.functions))
-    return replace(program, functions=functions, objects=(*program.objects, Object(LOCK, 4, (), 4)))
+    return replace(program, functions=functions, objects=(*program.objects, Object(SECTION_LOCK, 4, (), 4)))
 
 
 def _convert(function: Function) -> Function:
@@ -60,9 +58,9 @@ def _steps(step: Instruction, again: str) -> list[Instruction]:
 def _named(step: Instruction, again: str) -> Instruction:
     match step:
         case CompareExchange():
-            return replace(step, dst=f"{again}.old", success=f"{again}.won", address=Address(LOCK))
+            return replace(step, dst=f"{again}.old", success=f"{again}.won", address=Address(SECTION_LOCK))
         case Await():
             return Await(Reg(f"{again}.won"), again)
         case Store():
-            return replace(step, address=Address(LOCK))
+            return replace(step, address=Address(SECTION_LOCK))
     return step

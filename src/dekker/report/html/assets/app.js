@@ -51,7 +51,7 @@ function start() {
 function complete(page) {
   const defaults = (run) => {
     run.nodes.forEach((node) => {
-      for (const [key, value] of Object.entries({ name: "", source: "", file: "", line: 0, fold: "", initial: false, moment: -1 })) if (!(key in node)) node[key] = value;
+      for (const [key, value] of Object.entries({ name: "", source: "", file: "", line: 0, column: 0, fold: "", initial: false, told: false, moment: -1 })) if (!(key in node)) node[key] = value;
       node.locations = node.locations || [];
     });
     run.edges = run.edges.map(([source, target, kind, label, cycle, loose]) => ({ source, target, kind, label: label || kind, cycle: !!cycle, loose: !!loose }));

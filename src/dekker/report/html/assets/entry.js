@@ -41,7 +41,8 @@ class EntryView {
   reveal() {
     this.source.reveal();
     if (!this.picture) return;
-    const [first] = cycleOf(this.picture.run);
+    const told = this.picture.run.nodes.findIndex((node) => node.told);
+    const first = [...cycleOf(this.picture.run), ...(told < 0 ? [] : [told])][0];
     if (first !== undefined) this.picture.reveal(first);
   }
 }
@@ -67,7 +68,7 @@ function runTable(run, lights) {
       h("td", {}, run.columns[node.thread].name), h("td", {}, h("code", {}, headOf(node))),
       h("td", { class: "right" }, node.line || ""), h("td", {}, h("code", {}, node.source)),
       h("td", {}, [...from, ...(node.initial ? ["reads an initial value"] : []), ...ties].join("; ")),
-      h("td", {}, { local: "only this thread sees it", library: "in a library", stretch: "" }[node.fold] || (onCycle.has(number) ? "on the cycle" : "")));
+      h("td", {}, { local: "only this thread sees it", library: "in a library", stretch: "" }[node.fold] || [onCycle.has(number) && "on the cycle", node.told && "part of what went wrong"].filter(Boolean).join("; ")));
     row.addEventListener("pointerenter", () => lights.show({ node: number }));
     row.addEventListener("pointerleave", () => lights.show(null));
     return row;

@@ -2,6 +2,7 @@
 
 const KINDS = { R: "reads", W: "writes", U: "updates", F: "fence", call: "call", print: "prints", end: "ends" };
 
+const MOST_EDGES = 40; // with more, dependencies are shown when they are asked for
 const SMALLEST_SCALE = 0.7; // a wider picture scrolls
 
 // The part of a run that a reader wants to see. Nodes keep their number in the whole as `id`.
@@ -53,6 +54,7 @@ function describeNode(run, number) {
     node.initial && "reads an initial value",
     node.line && `line ${node.line}: ${node.source}`,
     cycleOf(run).has(number) && "on the highlighted cycle",
+    node.told && "what went wrong has to do with it",
     ...ties,
   ].filter(Boolean).join("; ");
 }
@@ -63,7 +65,7 @@ class Picture {
     this.lights = lights;
     this.opened = new Set();
     this.everything = false;
-    this.hidden = new Set();
+    this.hidden = new Set(run.edges.length > MOST_EDGES ? ["addr", "data", "ctrl"].filter((kind) => !run.edges.some((edge) => edge.kind === kind && edge.cycle)) : []);
     this.threads = new Set(run.columns.keys());
     this.variable = "";
     this.moment = null;
@@ -79,7 +81,7 @@ class Picture {
     const kinds = RELATIONS.filter((kind) => kind === "po" || this.run.edges.some((edge) => edge.kind === kind));
     const relations = h("fieldset", { class: "relations" }, h("legend", {}, "Relations"),
       kinds.map((kind) => h("label", { class: `toggle rel-${kind}`, title: MEANINGS[kind] },
-        h("input", { type: "checkbox", checked: true, "data-relation": kind, onchange: (event) => {
+        h("input", { type: "checkbox", checked: !this.hidden.has(kind), "data-relation": kind, onchange: (event) => {
           if (event.target.checked) this.hidden.delete(kind); else this.hidden.add(kind);
           this.showRelations();
         } }), h("span", { class: "swatch", "aria-hidden": "true" }), kind)));
@@ -179,7 +181,7 @@ class Picture {
   }
 
   label(edge, x, y, anchor) {
-    return s("text", { class: `label rel-${edge.kind}`, x: x.toFixed(1), y: (y + 4).toFixed(1), "text-anchor": anchor }, labelOf(edge));
+    return s("text", { class: `label rel-${edge.kind}`, "data-source": this.part.nodes[edge.source].id, "data-target": this.part.nodes[edge.target].id, x: x.toFixed(1), y: (y + 4).toFixed(1), "text-anchor": anchor }, labelOf(edge));
   }
 
   fold(box) {
@@ -195,7 +197,7 @@ class Picture {
   box(box) {
     const node = this.part.nodes[box.item], x = box.x + box.width / 2, room = box.width - SIZES.padding;
     const foot = footOf(node);
-    const group = s("g", { class: `node kind-${node.kind}${node.cycle ? " cycle" : ""}`, tabindex: 0, role: "img",
+    const group = s("g", { class: `node kind-${node.kind}${node.cycle ? " cycle" : ""}${node.told ? " told" : ""}`, tabindex: 0, role: "img",
       "aria-label": describeNode(this.run, node.id), "data-node": node.id },
     s("rect", { x: box.x, y: box.y, width: box.width, height: box.height, rx: 6 }),
     node.initial ? s("g", { class: "initial rel-rf", "aria-hidden": "true" },

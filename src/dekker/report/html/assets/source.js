@@ -21,7 +21,27 @@ class SourceView {
         element.setAttribute("tabindex", 0);
         element.setAttribute("aria-label", `line ${element.dataset.line}: ${element.textContent.slice(element.dataset.line.length).trim()}; ${plural(count, "event")}`);
       } else { element.removeAttribute("tabindex"); element.removeAttribute("aria-label"); }
+      this.cutUp(element, nodesAt(run, place), run, lights);
     }
+  }
+
+  // Where threads stand side by side in a line, each has its own piece of it.
+  cutUp(element, nodes, run, lights) {
+    const pieces = new Map();
+    for (const number of nodes) if (run.nodes[number].column) pieces.set(run.nodes[number].column - 1, [...(pieces.get(run.nodes[number].column - 1) || []), number]);
+    if (!pieces.size) return;
+    const code = element.querySelector("code"), letters = [...code.textContent], parts = [];
+    let done = 0;
+    for (const start of [...pieces.keys()].sort((a, b) => a - b)) {
+      const own = pieces.get(start), text = run.nodes[own[0]].source, end = start + lengthOf(text);
+      if (start < done || letters.slice(start, end).join("") !== text) continue;
+      const piece = h("span", { class: "piece", "data-nodes": own.join(" ") }, text);
+      piece.addEventListener("pointerenter", () => lights.show({ nodes: own }));
+      piece.addEventListener("pointerleave", () => lights.show({ nodes }));
+      parts.push(letters.slice(done, start).join(""), piece);
+      done = end;
+    }
+    code.replaceChildren(...parts, letters.slice(done).join(""));
   }
 
   file(source, places, fences) {
@@ -78,8 +98,11 @@ class SourceView {
 
   light(what, run) {
     for (const element of this.lines.values()) element.classList.remove("lit");
-    if (!what) return;
-    for (const number of what.node !== undefined ? [what.node] : what.nodes) this.show(run.nodes[number], what.node !== undefined, "lit");
+    const numbers = !what ? [] : what.node !== undefined ? [what.node] : what.nodes;
+    for (const number of numbers) this.show(run.nodes[number], what.node !== undefined, "lit");
+    for (const piece of this.element.querySelectorAll(".piece")) {
+      piece.classList.toggle("lit", piece.dataset.nodes.split(" ").some((number) => numbers.includes(Number(number))));
+    }
   }
 
   show(place, scroll, className) {

@@ -1,0 +1,78 @@
+"""What a person sees while a long run goes on: only on a terminal, and gone at the end."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import dekker
+
+from dekker.cli import progress
+from dekker.cli.progress import ProgressLine
+from dekker.run.check import CheckOptions, check
+from dekker.task import Limits
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FIGURE_11 = str(EXAMPLES / "rsmc" / "dekker.rsmc")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """On which lines come at once, and the estimate soon. pytest replaces what a fixture would put there."""
+    found = Terminal()
+    monkeypatch.setattr(sys, "stderr", found)
+    for name, value in (("FIRST_S", 0.0), ("EVERY_S", 0.0), ("ESTIMATE_AFTER_S", 0.0), ("ESTIMATE_S", 0.1)):
+        monkeypatch.setattr(progress, name, value)
+    return found
+
+
+def test_done_rate_estimate_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    options = CheckOptions("tso", limits=Limits(timeout_s=20))
+    with ProgressLine() as line:
+        check([FIGURE_11], options, line)
+    lines = [part.strip() for part in terminal.getvalue().split("\r") if part.strip()]
+    assert lines
+    assert any("executions, " in part and "/s, " in part and " MB" in part for part in lines)
+    assert any("in all (" in part and " left, " in part for part in lines)
+    assert terminal.getvalue().endswith("\r")
+
+
+def test_states_have_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the states engine and `dekker modular` count them."""
+    terminal = terminal_of(monkeypatch)
+    line = ProgressLine()
+    check([FIGURE_11], CheckOptions("tso", "states"), line)
+    assert line.task is not None
+    line({"states": 4000, "transitions": 9000})
+    assert "4000 states, " in terminal.getvalue()
+    assert not line.asked
+
+
+def test_nothing_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIRST_S", "EVERY_S"):
+        monkeypatch.setattr(progress, name, 0.0)
+    for arguments in (("check", FIGURE_11, "--model", "tso"), ("litmus", FIGURE_11, "--model", "tso", "--quiet")):
+        assert dekker(*arguments).err == ""
+
+
+def test_the_first_second_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Terminal()
+    monkeypatch.setattr(sys, "stderr", found)
+    line = ProgressLine()
+    line({"complete": 3})
+    assert found.getvalue() == ""
+
+
+def test_the_line_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ProgressLine()
+    line.in_all = (3000.0, 2000.0, 4500.0)
+    text = line.line({"complete": 1000, "blocked": 7}, 10.0)
+    assert text.startswith("1000 executions, 7 blocked, 100/s, about 3 thousand in all (2 thousand to 4.5 thousand), ")
+    assert "about 20 s left, " in text

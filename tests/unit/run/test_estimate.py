@@ -1,0 +1,125 @@
+"""Estimates of the number of executions: right on average, and within what they say of themselves."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import dekker
+
+from dekker.engines.rsmc import engine as rsmc
+from dekker.frontends import parse_files, parse_program
+from dekker.models import load_model
+from dekker.report.estimate_text import duration, estimate_line, rough
+from dekker.run.estimate import Estimate, estimate, summary
+from dekker.run.prepare import prepare
+from dekker.source import Source
+from dekker.task import Limits, Task
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def figure_11(writes: int) -> str:
+    """The program of Fig. 11 with so many writes: C(2n, n) orders of them, and three traces in which at most one thread
+    comes to them."""
+    body = " ".join(["z := 1;"] * writes)
+    return f"""x = 0  y = 0  z = 0
+thread P:
+x := 1; r0 := y; if r0 = 1 goto L; {body}
+L: r0 := 0;
+thread Q:
+y := 1; r1 := x; if r1 = 1 goto M; {body}
+M: r1 := 0;
+exists (P:r0=0)
+"""
+
+
+def task_of(text: str, model: str) -> Task:
+    known = load_model(model)
+    return Task(prepare(parse_program(Source("figure.rsmc", text)), known), known)
+
+
+def task_of_file(path: str, model: str) -> Task:
+    known = load_model(model)
+    limits = Limits(4, counts_known_rounds=False)
+    return Task(prepare(parse_files([str(EXAMPLES / path)]), known), known, limits)
+
+
+def probed(task: Task, probes: int, seed: int) -> Estimate:
+    runs, stop = rsmc.probe(task, probes, seed)
+    assert (len(runs), stop) == (probes, "")
+    return summary(runs, 0.0, False)
+
+
+@pytest.mark.parametrize("model", ["tso", "power"])
+@pytest.mark.parametrize("writes", [1, 2, 3, 4, 5, 6, 8])
+def test_figure_11_is_within_the_interval(writes: int, model: str) -> None:
+    task, traces = task_of(figure_11(writes), model), math.comb(2 * writes, writes) + 3
+    if writes < 6:
+        assert rsmc.run(task).complete_executions == traces
+    found = [probed(task, 1000, seed) for seed in range(1, 6)]
+    within = [item for item in found if item.low <= traces <= item.high]
+    assert len(within) >= 4, (traces, [(item.low, item.high) for item in found])
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3])
+def test_the_mean_is_right(writes: int) -> None:
+    traces = math.comb(2 * writes, writes) + 3
+    assert probed(task_of(figure_11(writes), "tso"), 10_000, 1).mean == pytest.approx(traces, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("rsmc/one-load-two-stores.rsmc", "power"),
+        ("rsmc/load-buffering.rsmc", "power"),
+        ("c/table1/peterson.c", "power"),
+        ("c/table1/lamport.c", "tso"),
+        ("c/table1/stack.c", "sc"),
+        ("c/atomics/ticket_lock.c", "sc"),
+        ("c/atomics/michael_scott_queue.c", "sc"),
+    ],
+)
+def test_programs_are_within_the_interval(path: str, model: str) -> None:
+    """With locks, updates, loops that wait, and ends of threads that others join."""
+    task = task_of_file(path, model)
+    known = rsmc.run(task)
+    found = probed(task, 1000, 1)
+    assert found.low <= known.complete_executions <= found.high
+    assert found.blocked == pytest.approx(known.blocked, rel=0.5)
+
+
+def test_a_probe_changes_nothing() -> None:
+    """The same probes give the same weights, and exploring afterwards finds what it always does."""
+    task = task_of(figure_11(4), "power")
+    assert rsmc.probe(task, 200, 7) == rsmc.probe(task, 200, 7)
+    assert rsmc.probe(task, 200, 7) != rsmc.probe(task, 200, 8)
+    assert rsmc.run(task).complete_executions == 73
+
+
+def test_an_estimate_ends_in_time_or_when_it_is_known_well() -> None:
+    small = estimate(task_of(figure_11(1), "tso"))
+    assert small.high / small.low < 1.4
+    assert not small.heavy
+    large = estimate(task_of(figure_11(30), "tso"), seconds=0.5)
+    assert large.high / large.low > 2
+    assert large.probes > 10
+
+
+def test_the_command_line() -> None:
+    outcome = dekker("check", str(EXAMPLES / "c" / "table1" / "peterson.c"), "--model", "tso", "--estimate")
+    assert outcome.status == 3
+    assert "complete executions (likely " in outcome.out
+    assert "random probes in" in outcome.out
+
+
+def test_numbers_for_a_person() -> None:
+    assert [rough(n) for n in (0.4, 7, 999, 1000, 184_759, 2.5e6, 3.14e9, 9.99e11, 1e20)] == [
+        *("0", "7", "999", "1 thousand", "180 thousand", "2.5 million", "3.1 billion", "1 trillion", "1.0e+20"),
+    ]
+    assert (
+        estimate_line(184_759, 90_000, 400_000)
+        == "about 180 thousand complete executions (likely 90 thousand to 400 thousand)"
+    )
+    assert [duration(n) for n in (5, 600, 7200, 1e6)] == ["5 s", "10 min", "2 h", "12 days"]
