@@ -6,10 +6,11 @@ CORE_SOURCES := $(shell find core/include core/src core/bindings -type f)
 INSTALLED := $(VENV)/.installed
 CORE_TESTS := build/core-tests
 CORE_TESTS_SANITIZED := build/core-tests-sanitized
+CORE_TESTS_THREADS := build/core-tests-threads
 SANITIZED := build/sanitized
 CORE_TESTS_OPTIONS := -G Ninja -DDEKKER_TESTS=ON -DDEKKER_BINDINGS=OFF -DDEKKER_WARNINGS_AS_ERRORS=ON
 
-.PHONY: demo test install lint core-tests core-tests-sanitized corpus-sanitized pytest bench bench-results clean
+.PHONY: demo test install lint core-tests core-tests-sanitized core-tests-threads corpus-sanitized pytest bench bench-results clean
 
 demo: install
 	! $(BIN)/dekker check examples/c/table1/peterson.c --model tso
@@ -46,6 +47,12 @@ core-tests-sanitized: install
 	$(BIN)/cmake -S . -B $(CORE_TESTS_SANITIZED) $(CORE_TESTS_OPTIONS) -DDEKKER_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
 	$(BIN)/cmake --build $(CORE_TESTS_SANITIZED)
 	$(BIN)/ctest --test-dir $(CORE_TESTS_SANITIZED) --output-on-failure
+
+# What several threads do to the same data: the tests of exploring in units, which start many.
+core-tests-threads: install
+	$(BIN)/cmake -S . -B $(CORE_TESTS_THREADS) $(CORE_TESTS_OPTIONS) -DDEKKER_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=Debug
+	$(BIN)/cmake --build $(CORE_TESTS_THREADS)
+	$(CORE_TESTS_THREADS)/dekker_core_tests workers_that what_a_limit damaged_units
 
 # Litmus tests and random programs through an extension with sanitizers, which stands beside the installed one. -S keeps
 # the editable installation from being found first; the process must begin with the libraries that the sanitizers replace.

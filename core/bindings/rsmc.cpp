@@ -187,6 +187,61 @@ bool keep_going(const nb::object& callback, const Statistics& statistics) {
   return true;
 }
 
+// object, offset, size
+using PartsArgument = std::vector<std::tuple<Address, Address, std::uint8_t>>;
+using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
+// parts, parts that are released, whether anything is, writers, trusted, numbers of threads by parent and order
+using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument,
+                                 std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
+// bytes, depth, number of the read that sleeps
+using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
+// units, words, what is known, next number of a read, reads that slept
+using RestArgument = std::tuple<std::vector<UnitArgument>, std::uint32_t, KnownArgument, std::uint64_t, std::vector<std::uint64_t>>;
+// jobs, whether the rest is kept, seconds of the slice, seed for splitting, whether threads may be numbered, where to go on
+using WorkArgument = std::tuple<std::uint32_t, bool, double, std::uint64_t, bool, RestArgument>;
+
+Parts read_parts(const PartsArgument& argument) {
+  Parts parts;
+  for (const auto& [object, offset, size] : argument) parts[object].insert({offset, size});
+  return parts;
+}
+
+PartsArgument parts_list(const Parts& parts) {
+  PartsArgument result;
+  for (const auto& [object, found] : parts)
+    for (const auto& [offset, size] : found) result.emplace_back(object, offset, size);
+  return result;
+}
+
+Known read_known(const KnownArgument& argument) {
+  const auto& [parts, released, releases, writers, trusted, threads] = argument;
+  Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()}, {}};
+  for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
+  return known;
+}
+
+KnownArgument known_tuple(const Known& known) {
+  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>> threads;
+  for (const auto& [key, number] : known.threads) threads.emplace_back(key.first, key.second, number);
+  return {parts_list(known.parts), parts_list(known.released_parts), known.releases,
+          {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()}, std::move(threads)};
+}
+
+Work read_work(const WorkArgument& argument) {
+  const auto& [jobs, keeps_rest, slice_s, split_seed, numbers_threads, rest] = argument;
+  const auto& [units, words, known, next_id, slept] = rest;
+  Work work{jobs, keeps_rest, slice_s, split_seed, numbers_threads, {}, words, read_known(known), next_id, {slept.begin(), slept.end()}};
+  for (const auto& [bytes, depth, sleep_id] : units)
+    work.units.push_back({std::string(bytes.c_str(), bytes.size()), depth, sleep_id});
+  return work;
+}
+
+RestArgument rest_tuple(const Work& work) {
+  std::vector<UnitArgument> units;
+  for (const PackedUnit& unit : work.units) units.emplace_back(nb::bytes(unit.bytes.data(), unit.bytes.size()), unit.depth, unit.sleep_id);
+  return {std::move(units), work.words, known_tuple(work.known), work.next_id, {work.slept.begin(), work.slept.end()}};
+}
+
 nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
                          const std::vector<ClassArgument>& classes, std::int32_t initial_class,
                          const std::vector<std::pair<Address, std::int64_t>>& initial_bytes,
@@ -195,17 +250,18 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const ModelProgram& model,
                          const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
                          std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool> limits,
-                         const nb::object& progress) {
+                         const WorkArgument& work_argument, const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
                       std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits)};
-  Outcome outcome;
+  Work work = read_work(work_argument);
+  Explored explored;
   try {
     const nb::gil_scoped_release release;
-    outcome = explore(program, model, check_names, commit_order, bounds,
-                      [&](const Statistics& statistics) { return keep_going(progress, statistics); });
+    explored = explore(program, model, check_names, commit_order, bounds,
+                       [&](const Statistics& statistics) { return keep_going(progress, statistics); }, std::move(work));
   } catch (const MixedSizes& mixed) {
     nb::dict result;
     result["mixed_sizes"] = nb::make_tuple(place_tuple(mixed.place), mixed.address, mixed.size, place_tuple(mixed.other),
@@ -215,8 +271,15 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
     nb::dict result;
     result["guess"] = nb::make_tuple(place_tuple(guess.load), place_tuple(guess.store));
     return result;
+  } catch (const UnknownThread& unknown) {
+    nb::dict result;
+    result["unknown_thread"] = nb::make_tuple(unknown.parent, unknown.nth);
+    return result;
   }
-  return outcome_dict(outcome);
+  nb::dict result = outcome_dict(explored.outcome);
+  result["rest"] = nb::cast(rest_tuple(explored.work));
+  result["started_again"] = explored.started_again;
+  return result;
 }
 
 // Weights of complete and blocked runs for each probe, and what stopped it.
@@ -251,7 +314,7 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
 void bind_explorer(nb::module_& module) {
   module.def("explore", explore_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
              "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
-             "progress"_a.none());
+             "work"_a, "progress"_a.none());
   module.def("probe", probe_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
              "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
              "progress"_a.none());

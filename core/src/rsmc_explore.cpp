@@ -2,15 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
-#include "rsmc/explorer.hpp"
+#include "rsmc/workers.hpp"
 
 namespace dekker::rsmc {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Supervisor::Clock;
+
+struct Question {
+  const Program& program;
+  const ModelProgram& model;
+  const std::vector<std::string>& check_names;
+  const CommitOrder& order;
+  const Limits& limits;
+  const Progress& progress;
+  Clock::time_point start;
+};
 
 // A new attempt has the time that the others left.
 Limits with_time_left(Limits limits, Clock::time_point start) {
@@ -21,41 +30,40 @@ Limits with_time_left(Limits limits, Clock::time_point start) {
 }
 
 template <std::size_t W>
-Outcome explore_with(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-                     const CommitOrder& order, const Limits& limits, const Progress& progress, Fields& fields,
-                     Clock::time_point start) {
+Outcome explore_alone(const Question& q, Knowledge& knowledge) {
   while (true) {
     try {
-      return Explorer<W>(program, model, check_names, order, with_time_left(limits, start), progress, fields).run();
-    } catch (const NewFields&) {
+      const Limits limits = with_time_left(q.limits, q.start);
+      Supervisor supervisor(limits, q.progress);
+      return Explorer<W>(q.program, q.model, q.check_names, q.order, limits, supervisor, knowledge).run();
+    } catch (const NewKnowledge&) {
+      knowledge.start_again();
     }
   }
 }
 
 template <std::size_t W>
-Probes probe_with(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-                  const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
-                  const Progress& progress, Fields& fields, Clock::time_point start) {
+Probes probe_with(const Question& q, std::uint64_t n_probes, std::uint64_t seed, Knowledge& knowledge) {
   while (true) {
     try {
-      return Explorer<W>(program, model, check_names, order, with_time_left(limits, start), progress, fields).probe(n_probes, seed);
-    } catch (const NewFields&) {
+      const Limits limits = with_time_left(q.limits, q.start);
+      Supervisor supervisor(limits, q.progress);
+      return Explorer<W>(q.program, q.model, q.check_names, q.order, limits, supervisor, knowledge).probe(n_probes, seed);
+    } catch (const NewKnowledge&) {
+      knowledge.start_again();
     }
   }
 }
 
-}  // namespace
-
 // Most executions are small, and small ones are fast; a large one starts again with more words.
-Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-                const CommitOrder& order, const Limits& limits, const Progress& progress) {
-  constexpr std::array attempts{explore_with<1>, explore_with<2>, explore_with<4>, explore_with<8>, explore_with<16>};
-  const Clock::time_point start = Clock::now();
-  Fields fields;
+Outcome explore_alone(const Question& q) {
+  constexpr std::array attempts{explore_alone<1>, explore_alone<2>, explore_alone<4>, explore_alone<8>, explore_alone<16>};
+  Knowledge knowledge;
   for (const auto attempt : attempts) {
     try {
-      return attempt(program, model, check_names, order, limits, progress, fields, start);
+      return attempt(q, knowledge);
     } catch (const CapacityNeeded&) {
+      knowledge.start_again();
     }
   }
   Outcome too_large;
@@ -63,16 +71,120 @@ Outcome explore(const Program& program, const ModelProgram& model, const std::ve
   return too_large;
 }
 
+// Watches the limits while the workers are at it.
+class Watch {
+ public:
+  Watch(const Question& q, double slice_s) : q_(q) {
+    if (q.limits.timeout_s > 0) deadline_ = after(q.start, q.limits.timeout_s);
+    if (slice_s > 0) slice_end_ = after(q.start, slice_s);
+  }
+
+  void over(Pool& pool) const {
+    Statistics so_far;
+    while (!pool.wait_for_all(pause(), so_far)) {
+      const Clock::time_point now = Clock::now();
+      if (deadline_ && now > *deadline_) pool.stop(Stop::time);
+      else if (q_.limits.memory_bytes != 0 && process_memory() > q_.limits.memory_bytes) pool.stop(Stop::memory);
+      else if (q_.progress && !q_.progress(so_far)) pool.stop(Stop::interrupt);
+      else if (slice_end_ && now > *slice_end_) pool.stop(Stop::not_stopped);
+    }
+  }
+
+ private:
+  static std::optional<Clock::time_point> after(Clock::time_point start, double seconds) {
+    constexpr double longest_s = 1e9;
+    if (seconds >= longest_s) return std::nullopt;
+    return start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  // Until the next end of something, but not for long.
+  std::chrono::milliseconds pause() const {
+    std::chrono::milliseconds result(50);
+    for (const auto& end : {deadline_, slice_end_})
+      if (end) result = std::min(result, std::chrono::duration_cast<std::chrono::milliseconds>(*end - Clock::now()) + std::chrono::milliseconds(1));
+    return std::max(result, std::chrono::milliseconds(1));
+  }
+
+  const Question& q_;
+  std::optional<Clock::time_point> deadline_;
+  std::optional<Clock::time_point> slice_end_;
+};
+
+template <std::size_t W>
+PoolEnd explore_together(const Question& q, Knowledge& knowledge, Explored& so_far) {
+  Pool pool(so_far.work);
+  pool.n_complete() = so_far.outcome.statistics.complete;
+  {
+    Workers<W> workers(q.program, q.model, q.check_names, q.order, q.limits, so_far.work, knowledge, pool);
+    const std::vector<BigThread> threads = workers.start();
+    Watch(q, so_far.work.slice_s).over(pool);
+  }
+  if (pool.end() == PoolEnd::error && pool.outcome().stop != Stop::violation) std::rethrow_exception(pool.error());
+  merge(so_far.outcome, std::move(pool.outcome()));
+  pool.give_rest(so_far.work);
+  return so_far.outcome.stop == Stop::violation ? PoolEnd::stopped : pool.end();
+}
+
+void start_again(Explored& so_far, Knowledge& knowledge) {
+  knowledge.start_again();
+  so_far.outcome = {};
+  so_far.work.units.clear();
+  so_far.work.slept.clear();
+  so_far.started_again = true;
+}
+
+// Units that were done remain done when others need more words.
+Explored explore_together(const Question& q, Work&& work) {
+  constexpr std::array attempts{explore_together<1>, explore_together<2>, explore_together<4>, explore_together<8>, explore_together<16>};
+  Explored so_far{{}, std::move(work), false};
+  Knowledge knowledge(so_far.work.known, so_far.work.numbers_threads);
+  std::size_t attempt = 0;
+  while (attempt + 1 < attempts.size() && (std::size_t{1} << attempt) < so_far.work.words) ++attempt;
+  while (true) {
+    const PoolEnd end = attempts[attempt](q, knowledge, so_far);
+    if (end == PoolEnd::new_knowledge) {
+      start_again(so_far, knowledge);
+    } else if (end != PoolEnd::capacity) {
+      break;
+    } else if (++attempt == attempts.size()) {
+      --attempt;
+      so_far.outcome.stop = Stop::events;
+      break;
+    }
+    if (so_far.outcome.stop != Stop::not_stopped) break;
+  }
+  so_far.work.words = std::uint32_t{1} << attempt;
+  so_far.work.known = knowledge.all();
+  return so_far;
+}
+
+}  // namespace
+
+Explored explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+                 const CommitOrder& order, const Limits& limits, const Progress& progress, Work work) {
+  const Question q{program, model, check_names, order, limits, progress, Clock::now()};
+  const bool is_alone = work.jobs <= 1 && !work.keeps_rest && work.units.empty() && work.split_seed == 0;
+  if (is_alone) return {explore_alone(q), {}, false};
+  work.jobs = std::max<std::uint32_t>(work.jobs, 1);
+  return explore_together(q, std::move(work));
+}
+
+Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+                const CommitOrder& order, const Limits& limits, const Progress& progress) {
+  return explore(program, model, check_names, order, limits, progress, {}).outcome;
+}
+
 Probes probe(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
              const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
              const Progress& progress) {
   constexpr std::array attempts{probe_with<1>, probe_with<2>, probe_with<4>, probe_with<8>, probe_with<16>};
-  const Clock::time_point start = Clock::now();
-  Fields fields;
+  const Question q{program, model, check_names, order, limits, progress, Clock::now()};
+  Knowledge knowledge;
   for (const auto attempt : attempts) {
     try {
-      return attempt(program, model, check_names, order, limits, n_probes, seed, progress, fields, start);
+      return attempt(q, n_probes, seed, knowledge);
     } catch (const CapacityNeeded&) {
+      knowledge.start_again();
     }
   }
   return {{}, Stop::events};

@@ -1,9 +1,10 @@
 #include "allocations.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
-static std::size_t count = 0;
+static std::atomic<std::size_t> count = 0;
 
 std::size_t allocation_count() { return count; }
 

@@ -119,3 +119,61 @@ TEST(the_order_of_picks_makes_no_difference) {
       if (first.statistics.stuck + second.statistics.stuck != 0) report(model, seed, "an event had no parameter");
     }
 }
+
+namespace {
+
+std::vector<std::uint64_t> counts_of(const Outcome& outcome) {
+  const dekker::rsmc::Statistics& s = outcome.statistics;
+  return {s.complete, s.blocked, s.deadlocks, s.abandoned, s.cut, s.failed, s.stuck, s.not_last, s.templates};
+}
+
+dekker::rsmc::Explored explored_in_units(const Threads& threads, const Model& model, const Limits& limits, dekker::rsmc::Work work) {
+  return dekker::rsmc::explore(compile(threads, model), model.program, {}, model.order, limits, {}, std::move(work));
+}
+
+}  // namespace
+
+TEST(workers_that_split_at_random_find_the_same) {
+  for (const Model& model : all_models())
+    for (unsigned seed = 0; seed < n_programs; ++seed) {
+      const Threads threads = Maker(seed).any();
+      const Outcome alone = explored(threads, model);
+      dekker::rsmc::Work work;
+      work.jobs = 1 + seed % 8;
+      work.split_seed = seed + 1;
+      const Outcome together = explored_in_units(threads, model, {}, work).outcome;
+      if (states_of(alone) != states_of(together)) report(model, seed, "other traces in units");
+      if (counts_of(alone) != counts_of(together)) report(model, seed, "other counts in units");
+    }
+}
+
+// A limit of traces stops it again and again; each time the rest goes through its packed form.
+TEST(what_a_limit_leaves_is_explored_later) {
+  for (const Model& model : all_models())
+    for (unsigned seed = 0; seed < n_programs / 2; ++seed) {
+      const Threads threads = Maker(seed).any();
+      const Outcome alone = explored(threads, model);
+      Limits limits;
+      limits.max_traces = 1 + seed % 3;
+      Outcome total;
+      dekker::rsmc::Work work;
+      work.keeps_rest = true;
+      for (bool is_first = true; is_first || !work.units.empty(); is_first = false) {
+        work.jobs = 1 + seed % 2;
+        dekker::rsmc::Explored part = explored_in_units(threads, model, limits, work);
+        if (part.outcome.statistics.complete > limits.max_traces) report(model, seed, "more traces than the limit");
+        part.outcome.stop = dekker::rsmc::Stop::not_stopped;
+        merge(total, std::move(part.outcome));
+        work = std::move(part.work);
+      }
+      if (states_of(alone) != states_of(total)) report(model, seed, "other traces in parts");
+      if (counts_of(alone) != counts_of(total)) report(model, seed, "other counts in parts");
+    }
+}
+
+TEST(damaged_units_are_refused) {
+  const Model model = sc();
+  dekker::rsmc::Work work;
+  work.units.push_back({std::string("\xff\xff\x01", 3), 0, 0});
+  CHECK_THROWS(std::invalid_argument, "unit of work", explored_in_units(Maker(1).any(), model, {}, work));
+}

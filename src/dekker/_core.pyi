@@ -66,6 +66,7 @@ def explore(
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, bool, int, int],
     limits: tuple[int, bool, int, float, int, bool, bool, bool],
+    work: tuple[int, bool, float, int, bool, tuple[Any, ...]],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
 def probe(

@@ -7,8 +7,9 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
@@ -96,6 +97,60 @@ RawTrace = list[tuple[int, int, int, int, int, int, int, int]]
 TRACE_KINDS = "RWFC"
 
 
+Unit = tuple[bytes, int, int]
+"""A part of an exploration, how deep it begins, and the number of the read that sleeps there, or 0: of units with the
+same number only one is to be explored."""
+
+Known = tuple[
+    list[tuple[int, int, int]],
+    list[tuple[int, int, int]],
+    bool,
+    list[tuple[int, int]],
+    list[tuple[int, int]],
+    list[tuple[int, int, int]],
+]
+"""What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
+written where memory is released, whether any is; who writes where, and who relies on being the only one; the numbers of
+threads, by parent and order."""
+
+NOTHING_KNOWN: Known = ([], [], False, [], [], [])
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What an exploration that was stopped has left, or before it begins: everything. `words` is how many the rows of
+    its relations need, `next_id` the next number of a read that sleeps, and `slept` those that did."""
+
+    units: list[Unit] = field(default_factory=list)
+    words: int = 1
+    known: Known = NOTHING_KNOWN
+    next_id: int = 1
+    slept: list[int] = field(default_factory=list)
+
+    def packed(self) -> tuple[Any, ...]:
+        return (self.units, self.words, self.known, self.next_id, self.slept)
+
+
+EVERYTHING = Rest()
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much of an exploration to do: `jobs` threads, for `slice_s` seconds (0: to the end); `keeps_rest` asks for
+    what a limit leaves. `split_seed`, if not 0, splits at random. Unless `numbers_threads`, a thread that `rest` has no
+    number for is an error. `rest` says where to go on."""
+
+    jobs: int = 1
+    keeps_rest: bool = False
+    slice_s: float = 0.0
+    split_seed: int = 0
+    numbers_threads: bool = True
+    rest: Rest = EVERYTHING
+
+
+WHOLE = Work()
+
+
 @dataclass(frozen=True)
 class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
@@ -103,7 +158,8 @@ class Exploration:
     fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for
     which the model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of
     another that it overlaps without being equal or races with in pieces, and `guess` the places of a load and of the
-    store whose value it would have to guess; in these cases there is nothing else."""
+    store whose value it would have to guess; in these cases there is nothing else. `rest` is what it was stopped at; if
+    it `started_again`, what was found in earlier slices does not count."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
@@ -117,6 +173,9 @@ class Exploration:
     stuck_at: Place | None = None
     mixed_sizes: tuple[Place, int, int, Place, int, int] | None = None
     guess: tuple[Place, Place] | None = None
+    unknown_thread: tuple[int, int] | None = None
+    rest: Rest = EVERYTHING
+    started_again: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -131,20 +190,34 @@ class ForbiddenStart(Exception):
     """The model forbids what is there before anything is committed."""
 
 
-def explore(
-    program: NativeProgram,
-    model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
-    limits: Limits,
-    examples: bool = False,
-    progress: Progress | None = None,
-) -> Exploration:
-    """`order`: in program order; reads of one location stay in order;
+@dataclass(frozen=True)
+class Request:
+    """An exploration. `order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
     what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0;
     how many events of continuations may be put off."""
+
+    program: NativeProgram
+    model: RelationalProgram
+    order: tuple[bool, bool, bool, bool, bool, bool, int, int]
+    limits: Limits
+    examples: bool = False
+    progress: Progress | None = None
+
+    def digest(self) -> str:
+        """The same for all that ask the same question, whatever the limits."""
+        question = (
+            *(getattr(self.program, item.name) for item in fields(self.program)),
+            _model_arguments(self.model),
+            self.order,
+            (self.limits.unroll, self.limits.counts_known_rounds, self.limits.stop_at_first, self.examples),
+        )
+        return sha256(repr(question).encode()).hexdigest()
+
+
+def explore(request: Request, work: Work = WHOLE) -> Exploration:
     try:
-        found = _explore(program, model, order, limits, examples, progress)
+        found = _explore(request, work)
     except RuntimeError as error:
         if str(error) == FORBIDDEN_START:
             raise ForbiddenStart(FORBIDDEN_START) from None
@@ -153,17 +226,14 @@ def explore(
         return Exploration({}, [], {}, [], "", mixed_sizes=found["mixed_sizes"])
     if "guess" in found:
         return Exploration({}, [], {}, [], "", guess=found["guess"])
+    if "unknown_thread" in found:
+        return Exploration({}, [], {}, [], "", unknown_thread=found["unknown_thread"])
+    found["rest"] = Rest(*found["rest"])
     return Exploration(**found)
 
 
-def _explore(
-    program: NativeProgram,
-    model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
-    limits: Limits,
-    examples: bool,
-    progress: Progress | None,
-) -> dict[str, Any]:
+def _explore(request: Request, work: Work) -> dict[str, Any]:
+    program, limits = request.program, request.limits
     return explore_natively(
         program.threads,
         program.expressions,
@@ -173,20 +243,21 @@ def _explore(
         program.objects,
         program.observed,
         (program.functions, program.arguments, program.function_addresses, program.synchronisation),
-        _model_program(model),
-        [check.name for check in model.checks],
-        order,
+        _model_program(request.model),
+        [check.name for check in request.model.checks],
+        request.order,
         (
             limits.unroll,
             limits.counts_known_rounds,
             limits.max_traces or 0,
             limits.timeout_s or 0.0,
             (limits.memory_mb or 0) << 20,
-            examples,
+            request.examples,
             limits.stop_at_first,
             program.finds_leaks,
         ),
-        progress,
+        (work.jobs, work.keeps_rest, work.slice_s, work.split_seed, work.numbers_threads, work.rest.packed()),
+        request.progress,
     )
 
 

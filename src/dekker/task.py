@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dekker.cat.model import Model
 from dekker.ir.program import Program
@@ -11,6 +12,8 @@ from dekker.ir.program import Program
 DEFAULT_UNROLL = 2
 
 Progress = Callable[[dict[str, int]], object]
+
+Explorer = Callable[[Any, Any], Any]
 
 SHORTEST_S = 1e-6
 
@@ -55,7 +58,9 @@ class Search:
 class Task:
     """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
     engine's statistics so far. `pieces` are positions (function and index) of accesses that are part of a larger one:
-    they must not race, because that one is never torn."""
+    they must not race, because that one is never torn. `jobs` is how many threads explore; `split_seed`, if not 0,
+    makes them split their work at random; it must make no difference. `explorer`, if any, does what the rsmc
+    engine asks of the core (a `native.Request`, for this task) in another way."""
 
     program: Program
     model: Model
@@ -64,6 +69,9 @@ class Task:
     progress: Progress | None = None
     search: Search = Search()
     pieces: frozenset[tuple[str, int]] = frozenset()
+    jobs: int = 1
+    split_seed: int = 0
+    explorer: Explorer | None = None
 
 
 class Watcher:

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 from tests.reference.lang_outcomes import ENGINES, UNROLL, by_candidates, by_engine, by_printed_rules
-from tests.strategies.lang_programs import Size, lang_program
 
 from dekker.engines.modular.engine import ModularOptions
 from dekker.engines.modular.engine import run as run_modular
 from dekker.engines.modular.rules import RULE_SETS
 from dekker.frontends.lang.instances import program_of, system_of
 from dekker.frontends.lang.syntax import Assign, Block, Labelled, LangFile, Register
+from dekker.fuzz.lang import Size, lang_program
 from dekker.ir.thread_classes import (
     AtLabel,
     ForbiddenState,

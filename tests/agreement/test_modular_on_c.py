@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.strategies.threaded_c_programs import FLAVOURS, threaded_program
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.modular.engine import ModularOptions
@@ -15,6 +14,7 @@ from dekker.engines.modular.from_program import system_of_program
 from dekker.engines.states import engine as states
 from dekker.errors import UnsupportedError
 from dekker.frontends import parse_files
+from dekker.fuzz.threaded_c import FLAVOURS, threaded_program
 from dekker.ir.program import Program
 from dekker.models import load_model
 from dekker.result import Verdict

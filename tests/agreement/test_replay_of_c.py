@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.agreement.test_replay_of_threads import check_round_trip
 from tests.reference.engine_agreement import MODELS, read_program
-from tests.strategies.threaded_c_programs import FLAVOURS, OBSERVED, threaded_program
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import UnsupportedError
+from dekker.fuzz.threaded_c import FLAVOURS, OBSERVED, threaded_program
 from dekker.ir.program import Program
 from dekker.models import load_model
 from dekker.replay import judge, replay

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.reference.engine_agreement import read_program
-from tests.strategies.threaded_c_programs import FLAVOURS, OBSERVED, threaded_program
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import UnsupportedError
+from dekker.fuzz.threaded_c import FLAVOURS, OBSERVED, threaded_program
 from dekker.ir.program import Program
 from dekker.models import load_model
 from dekker.result import Result, Verdict

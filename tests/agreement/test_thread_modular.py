@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from tests.strategies.lang_programs import Size, lang_program
 
 from dekker.engines.modular.code import Visible
 from dekker.engines.modular.limits import Watch
@@ -17,6 +16,7 @@ from dekker.engines.modular.reachability import reach
 from dekker.engines.modular.rules import RULE_SETS
 from dekker.engines.modular.thread_modular import Covered, cover
 from dekker.frontends.lang.instances import assigned_registers, system_of
+from dekker.fuzz.lang import Size, lang_program
 from dekker.ir.thread_classes import System
 
 ONE_CLASS = Size(threads=(1, 1), accesses=4, total=4)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.reference.engine_agreement import MODELS, compare, read_program
-from tests.strategies.threaded_c_programs import FLAVOURS, OBSERVED, threaded_program
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.axiomatic import growth
+from dekker.fuzz.threaded_c import FLAVOURS, OBSERVED, threaded_program
 
 pytestmark = needs_compiler
 

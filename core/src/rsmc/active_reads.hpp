@@ -19,6 +19,7 @@ struct Activation {
   bool sleeps = false;       // some parameter leaves the thread waiting: it is explored without the load,
   bool has_slept = false;    // once
   bool tries_again = false;  // if its store-conditional fails, the thread would only try again
+  std::uint64_t id = 0;      // not 0: other units have it open, too
   std::vector<Template> templates{};
 };
 
@@ -41,6 +42,9 @@ class ActiveReads {
     set(opened_.back().first, nullptr);
     opened_.pop_back();
   }
+
+  // Outermost first.
+  const std::vector<std::pair<Key, Activation<W>*>>& opened() const { return opened_; }
 
   using Suspended = std::vector<std::pair<Key, Activation<W>*>>;
 

@@ -5,13 +5,13 @@
 // fails, in a run that goes on without it and does not count.
 #pragma once
 
-#include <chrono>
+#include <deque>
 #include <utility>
 
-#include "process_memory.hpp"
 #include "rsmc/maximality.hpp"
 #include "rsmc/probe.hpp"
 #include "rsmc/run_end.hpp"
+#include "rsmc/supervisor.hpp"
 
 namespace dekker::rsmc {
 
@@ -19,19 +19,38 @@ template <std::size_t W>
 class Explorer {
  public:
   Explorer(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-           const CommitOrder& order, const Limits& limits, const Progress& progress, Fields& fields)
-      : program_(program), order_(order), limits_(limits), progress_(progress),
-        run_(program, model, order_, limits_, fields), maximality_(program, order_, run_, active_),
-        end_(program, limits_, check_names, run_, outcome_) {
-    if (limits.timeout_s > 0 && limits.timeout_s < longest_timeout_s)
-      deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.timeout_s));
+           const CommitOrder& order, const Limits& limits, Supervisor& supervisor, Knowledge& knowledge)
+      : program_(program), order_(order), limits_(limits), supervisor_(supervisor),
+        run_(program, model, order_, limits_, knowledge), maximality_(program, order_, run_, active_),
+        end_(program, limits_, check_names, supervisor.n_complete(), run_, outcome_) {}
+
+  const Statistics& statistics() const { return outcome_.statistics; }
+
+  // From the start.
+  Outcome run() {
+    begin_outcome();
+    explore();
+    return take_outcome();
   }
 
-  Outcome run() {
-    outcome_.n_alone = run_.machine().n_alone();
-    explore();
-    statistics_so_far();
-    return std::move(outcome_);
+  // What is left of the unit goes to the supervisor.
+  Outcome run(const Unit& unit) {
+    begin_outcome();
+    const Mark start = run_.mark();
+    std::deque<Activation<W>> inherited;
+    replay(unit, inherited);
+    switch (unit.kind) {
+      case UnitKind::here: explore(); break;
+      case UnitKind::continuation: explore_continuation(unit.continuation, inherited.back()); break;
+      case UnitKind::asleep: sleep(inherited.back()); break;
+    }
+    while (!inherited.empty()) {
+      active_.end();
+      finish_inherited(inherited.back());
+      inherited.pop_back();
+    }
+    run_.undo(start);
+    return take_outcome();
   }
 
   // Instead of exploring everything: from the start to one end, again and again.
@@ -55,9 +74,60 @@ class Explorer {
  private:
   using Bits = FixedBits<W>;
   using Mark = typename Run<W>::Mark;
-  using Clock = std::chrono::steady_clock;
 
   const Event<W>& event(EventId id) const { return run_.event(id); }
+
+  void begin_outcome() {
+    outcome_ = {};
+    outcome_.n_alone = run_.machine().n_alone();
+    commits_before_ = run_.n_commits();
+    checks_before_ = run_.n_checks();
+    steps_ = 0;
+    is_giving_away_ = false;
+  }
+
+  Outcome take_outcome() {
+    statistics_so_far();
+    return std::move(outcome_);
+  }
+
+  // ---- Units ------------------------------------------------------------------------------------------------------
+
+  void replay(const Unit& unit, std::deque<Activation<W>>& inherited) {
+    std::size_t n_open = 0;
+    run_.redo(unit.steps, [&] {
+      if (n_open == unit.open.size() || Run<W>::flat(run_.mark()) != unit.open[n_open].before) return;
+      const OpenRead& read = unit.open[n_open++];
+      inherited.push_back({read.read, run_.mark(), read.run_size, read.stamp, read.only_success, false, read.has_slept,
+                           read.tries_again, read.id, {}});
+      active_.begin(read.active, inherited.back());
+    });
+    if (n_open != unit.open.size() || (!unit.steps.items.empty() && Run<W>::flat(run_.mark()) != unit.mark))
+      throw std::logic_error("a unit of work does not belong to this program");
+    run_.skip_stamps(unit.last_stamp);
+  }
+
+  // The continuations that the unit found for a read that it has not opened itself.
+  void finish_inherited(Activation<W>& activation) {
+    run_.undo(activation.before);
+    active_.begin(activation.key, activation);
+    explore_templates(activation);
+    active_.end();
+  }
+
+  // What would be explored next is left to whoever takes the unit.
+  void give_away(UnitKind kind, Template&& continuation) {
+    const Mark start{};
+    Unit unit{run_.steps_since(start, items_of(0, Bits::all())), Run<W>::flat(run_.mark()), {}, kind, std::move(continuation),
+              run_.last_stamp()};
+    for (const auto& [key, activation] : active_.opened()) {
+      if (activation->id == 0) activation->id = supervisor_.new_id();
+      unit.open.push_back({key, activation->key, Run<W>::flat(activation->before), activation->run_size, activation->stamp,
+                           activation->only_success, activation->has_slept, activation->tries_again, activation->id});
+    }
+    supervisor_.add(std::move(unit));
+    ++n_given_away_;
+  }
 
   // ---- Explore ----------------------------------------------------------------------------------------------------
 
@@ -79,6 +149,10 @@ class Explorer {
     const EventId id = choose();
     if (id == no_event) {
       finish();
+      return;
+    }
+    if (is_giving_away_ && !ends_are_written_) {
+      give_away(UnitKind::here, {});
       return;
     }
     ++depth_;
@@ -198,24 +272,29 @@ class Explorer {
     explore_forwarded_failure(id, activation);
     run_.undo(before);
     activation.sleeps |= activation.tries_again && n_ends() == ends_before;
-    explore_asleep(id, activation);
+    explore_asleep(activation);
     run_.undo(before);
     if (n_ends() == ends_before && !fails_elsewhere && !stopped()) {
       explore_failure(id);
       run_.undo(before);
     }
     if (may_be_update(id) && !stopped()) detect_update_races(id, place, floor);
+    explore_templates(activation);
+    active_.end();
+  }
+
+  void explore_templates(Activation<W>& activation) {
     while (!activation.templates.empty() && !stopped()) {
-      const Template next = std::move(activation.templates.back());
+      Template next = std::move(activation.templates.back());
       activation.templates.pop_back();
       if (sampler_) {
         sample_continuation(next, activation);
         continue;
       }
       n_waiting_ -= next.items.size() + 1;
-      explore_continuation(next, activation);
+      if (is_giving_away_) give_away(UnitKind::continuation, std::move(next));
+      else explore_continuation(next, activation);
     }
-    active_.end();
   }
 
   // What makes the compare-exchange succeed after all is found here.
@@ -230,9 +309,16 @@ class Explorer {
 
   // Instead of every parameter after which the thread would only wait, once: without the read. What other threads can do
   // then includes all that they could do with one of these parameters.
-  void explore_asleep(EventId id, Activation<W>& activation) {
+  void explore_asleep(Activation<W>& activation) {
     if (!activation.sleeps || activation.has_slept || stopped()) return;
     activation.has_slept = true;
+    if (activation.id == 0) sleep(activation);
+    else give_away(UnitKind::asleep, {});
+  }
+
+  void sleep(const Activation<W>& activation) {
+    const EventId id = run_.event_at(activation.key);
+    run_.location_of(id);  // its address may not be known in a unit that begins here
     run_.commit_sleep(id);
     run_.set_stamp(id, activation.stamp);
     explore();
@@ -344,10 +430,10 @@ class Explorer {
     }
   }
 
-  // Every way a run can end, or be given up for another. A read that leads to none has no parameter that the model allows.
+  // Every way a run can end, be given up for another, or be left to someone else. A read that leads to none has no parameter that the model allows.
   std::uint64_t n_ends() const {
     const Statistics& s = outcome_.statistics;
-    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_ + turn_.n_asked();
+    return s.complete + s.blocked + s.abandoned + s.cut + s.failed + n_dropped_ + n_given_away_ + turn_.n_asked();
   }
 
   void note_not_last(EventId id) {
@@ -491,7 +577,7 @@ class Explorer {
         activation.templates.push_back(std::move(found));
         sampler_->put_off_weight = sampler_->weight;
       }
-    } else if (!sampler_ && (n_waiting_ < order_.most_waiting || depth_ > deepest || ends_are_written_)) {
+    } else if (!sampler_ && (n_waiting_ < order_.most_waiting || depth_ > deepest || ends_are_written_ || is_giving_away_)) {
       n_waiting_ += found.items.size() + 1;
       activation.templates.push_back(std::move(found));
     } else {
@@ -501,7 +587,7 @@ class Explorer {
 
   void explore_at_once(Activation<W>& activation, const Template& found) {
     const Mark here = run_.mark();
-    const auto rest = run_.rest_since(activation.before, items_of(activation.run_size, Bits::all()));
+    const RunSteps rest = run_.steps_since(activation.before, items_of(activation.run_size, Bits::all()));
     const auto suspended = active_.suspend_from(activation);
     active_.begin(activation.key, activation);
     run_.undo(activation.before);
@@ -509,7 +595,7 @@ class Explorer {
     else explore_continuation(found, activation);
     active_.end();
     active_.resume(suspended);
-    run_.redo(rest);
+    run_.redo(rest, [] {});
     if (run_.mark() != here) throw std::logic_error("a run is not what it was");
   }
 
@@ -519,7 +605,7 @@ class Explorer {
     ++outcome_.statistics.templates;
     traverse(next, activation.key);
     run_.undo(activation.before);
-    explore_asleep(run_.event_at(activation.key), activation);
+    explore_asleep(activation);
     run_.undo(activation.before);
   }
 
@@ -578,21 +664,33 @@ class Explorer {
     if (run_.is_abandoned() || !run_.decisions_hold()) {
       ++outcome_.statistics.abandoned;
     } else if (end_.needs_ends()) {
+      const Mark before = run_.mark();
       run_.write_owed_ends();
       ends_are_written_ = true;
       explore();
       ends_are_written_ = false;
+      if (outcome_.stop == Stop::traces) run_.undo(before);
     } else {
       end_.note();
     }
     if (sampler_) sampler_->leaf_weight = sampler_->weight;
+    if (!ends_are_written_) keep_uncounted();
+  }
+
+  // A complete run beyond the limit counts when the rest is explored.
+  void keep_uncounted() {
+    if (outcome_.stop != Stop::traces || !supervisor_.keeps_rest()) return;
+    outcome_.stop = Stop::not_stopped;
+    supervisor_.stop(Stop::traces);
+    is_giving_away_ = true;
+    give_away(UnitKind::here, {});
   }
 
   // ---- Limits -----------------------------------------------------------------------------------------------------
 
   const Statistics& statistics_so_far() {
-    outcome_.statistics.commits = run_.n_commits();
-    outcome_.statistics.checks = run_.n_checks();
+    outcome_.statistics.commits = run_.n_commits() - commits_before_;
+    outcome_.statistics.checks = run_.n_checks() - checks_before_;
     return outcome_.statistics;
   }
 
@@ -600,25 +698,20 @@ class Explorer {
 
   bool out_of_limits() {
     if (stopped()) return true;
-    if ((++steps_ & 0x7F) != 0) return false;
-    const Clock::time_point now = Clock::now();
-    if (now < next_look_) return false;
-    next_look_ = now + std::chrono::milliseconds(50);
-    if (deadline_ && now > *deadline_) outcome_.stop = Stop::time;
-    else if (limits_.memory_bytes != 0 && process_memory() > limits_.memory_bytes) outcome_.stop = Stop::memory;
-    else if (progress_ && !progress_(statistics_so_far())) outcome_.stop = Stop::interrupt;
+    ++steps_;
+    if (!is_giving_away_ && supervisor_.wants_units(steps_)) is_giving_away_ = true;
+    if ((steps_ & 0x7F) == 0) outcome_.stop = supervisor_.look([&]() -> const Statistics& { return statistics_so_far(); });
     return stopped();
   }
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
-  static constexpr double longest_timeout_s = 1e9;
   static constexpr std::size_t deepest = 2000;  // the stack of a process has room for more
 
   const Program& program_;
   CommitOrder order_;
   Limits limits_;
-  const Progress& progress_;
+  Supervisor& supervisor_;
   Run<W> run_;
   ActiveReads<W> active_;
   Maximality<W> maximality_;
@@ -627,10 +720,12 @@ class Explorer {
   std::uint64_t n_waiting_ = 0;  // items of continuations that wait
   std::size_t depth_ = 0;
   bool ends_are_written_ = false;
+  bool is_giving_away_ = false;  // what is left of this unit goes to others
+  std::uint64_t n_given_away_ = 0;
+  std::uint64_t commits_before_ = 0;
+  std::uint64_t checks_before_ = 0;
   Turn turn_;
   std::optional<Sampler> sampler_;
-  std::optional<Clock::time_point> deadline_;
-  Clock::time_point next_look_{};
   Outcome outcome_;
   RunEnd<W> end_;
 };

@@ -19,25 +19,13 @@
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
 #include "rsmc/fixed_bits.hpp"
+#include "rsmc/knowledge.hpp"
 #include "rsmc/loops.hpp"
 
 namespace dekker::rsmc {
 
 // More events or run items than the words at hand can number; the exploration starts again with more.
 struct CapacityNeeded {};
-
-// What is found out by exploring; when something turns out otherwise than assumed, the exploration starts again.
-// - The parts of allocated objects that programs access, by start of the object: offset and size. Releasing an object
-//   writes to all of them, so that an access after that is seen as one that the model allows to come after those writes.
-// - Who writes to memory by events, by address; releases do not matter.
-struct Fields {
-  std::map<Address, std::set<std::pair<Address, std::uint8_t>>> parts;
-  std::unordered_map<Address, std::int32_t> writers;
-
-  static constexpr std::int32_t several = -2;
-};
-
-struct NewFields {};
 
 using EventId = std::uint32_t;
 using NodeId = std::uint32_t;
@@ -195,8 +183,8 @@ struct Node {
 template <std::size_t W>
 class Machine {
  public:
-  Machine(const Program& program, const CommitOrder& order, const Limits& limits, Fields& fields)
-      : program_(program), order_(order), limits_(limits), fields_(fields), known_parts_(fields.parts) {
+  Machine(const Program& program, const CommitOrder& order, const Limits& limits, Knowledge& knowledge)
+      : program_(program), order_(order), limits_(limits), knowledge_(knowledge) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
@@ -375,8 +363,8 @@ class Machine {
   void note_field(Address address, std::uint8_t size) {
     for (const AllocatedObject& object : objects_)
       if (address >= object.start && address - object.start < object.size) {
-        const bool is_new = fields_.parts[object.start].insert({address - object.start, size}).second;
-        if (is_new && releases_) throw NewFields{};
+        const bool is_new = parts_[object.start].insert({address - object.start, size}).second;
+        if (is_new) knowledge_.note_part(object.start, address - object.start, size);
       }
   }
 
@@ -776,12 +764,15 @@ class Machine {
 
   // The same number in every run.
   std::int32_t spawned_thread(std::int32_t parent, std::int32_t nth) {
-    const auto [entry, is_new] = spawned_.try_emplace({parent, nth}, static_cast<std::int32_t>(threads_.size()));
-    if (is_new) {
+    const auto known = spawned_.find({parent, nth});
+    if (known != spawned_.end()) return known->second;
+    const std::int32_t number = knowledge_.number_of_thread(parent, nth, program_.threads.size());
+    spawned_.emplace(std::pair(parent, nth), number);
+    while (threads_.size() <= at(number)) {
       threads_.emplace_back();
-      threads_.back().number = entry->second;
+      threads_.back().number = static_cast<std::int32_t>(threads_.size() - 1);
     }
-    return entry->second;
+    return number;
   }
 
   void begin_thread(std::int32_t child, std::int32_t block, std::vector<RegisterContent<W>> given, EventId started_by) {
@@ -895,11 +886,11 @@ class Machine {
     const Value address = now(state, instruction.value);
     if (address == 0) return;
     if (!can_release(state, pc, address)) return;
-    if (fields_.parts != known_parts_) throw NewFields{};
+    if (!releases_) knowledge_.note_release();
     releases_ = true;
     release_write(thread, state, pc, header_of(address), header_size);
-    const auto parts = known_parts_.find(address);
-    if (parts == known_parts_.end()) return;
+    const auto parts = knowledge_.released_parts().find(address);
+    if (parts == knowledge_.released_parts().end()) return;
     for (const auto& [offset, size] : parts->second) release_write(thread, state, pc, address + offset, size);
   }
 
@@ -1093,8 +1084,7 @@ class Machine {
     FixedBits<W> seen;
     if (!collect_own_reads(thread, sources, seen, reads)) return false;
     for (const EventId id : reads) {
-      const auto [entry, is_new] = trusted_.try_emplace(events_[id].address, thread);
-      if (!is_new && entry->second != thread) entry->second = Fields::several;
+      if (!trusts(events_[id].address, thread)) return false;
       values = mixed(values, events_[id].address);
     }
     return true;
@@ -1111,8 +1101,8 @@ class Machine {
     return std::ranges::all_of(pending, [&](EventId id) {
       const Event<W>& e = events_[id];
       if (e.kind != EventKind::read || e.state != EventState::committed || e.role == Role::synchronised) return false;
-      const auto writer = fields_.writers.find(e.address);
-      if (writer != fields_.writers.end() && writer->second != thread) return false;
+      const auto writer = writers_.find(e.address);
+      if (writer != writers_.end() && writer->second != thread) return false;
       reads.push_back(id);
       if (e.read_from == no_event) return true;
       const Event<W>& source = events_[e.read_from];
@@ -1121,12 +1111,23 @@ class Machine {
     });
   }
 
+  bool trusts(Address address, std::int32_t thread) {
+    const auto [entry, is_new] = trusted_.try_emplace(address, thread);
+    if (!is_new && (entry->second == thread || entry->second == Knowledge::several)) return true;
+    const std::optional<std::int32_t> other = knowledge_.trust(address, thread);
+    if (other) {
+      if (is_new) trusted_.erase(entry);
+      writers_[address] = *other;
+      return false;
+    }
+    if (!is_new) entry->second = Knowledge::several;
+    return true;
+  }
+
   void note_writer(Address address, std::int32_t thread) {
-    const auto [entry, is_new] = fields_.writers.try_emplace(address, thread);
-    if (entry->second == Fields::several || (!is_new && entry->second == thread)) return;
-    if (!is_new) entry->second = Fields::several;
-    const auto trusted = trusted_.find(address);
-    if (trusted != trusted_.end() && trusted->second != entry->second) throw NewFields{};
+    const auto [entry, is_new] = writers_.try_emplace(address, thread);
+    if (!is_new && (entry->second == Knowledge::several || entry->second == thread)) return;
+    entry->second = knowledge_.note_writer(address, thread);
   }
 
   std::uint64_t fingerprint(const ThreadState<W>& state, std::int32_t expression) const {
@@ -1351,8 +1352,10 @@ class Machine {
   std::deque<ThreadState<W>> threads_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
-  Fields& fields_;
-  const decltype(Fields::parts) known_parts_;
+  Knowledge& knowledge_;
+  // What of it was asked for, or told, here.
+  Parts parts_;
+  std::unordered_map<Address, std::int32_t> writers_;
   std::unordered_map<Address, std::int32_t> trusted_;  // who relies on being the only one that writes there
   std::vector<std::optional<BlockLoops>> loops_;       // by block
   bool releases_ = false;  // in any run

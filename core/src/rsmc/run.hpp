@@ -6,6 +6,7 @@
 
 #include "rsmc/commit_before.hpp"
 #include "rsmc/matrix.hpp"
+#include "rsmc/unit.hpp"
 
 namespace dekker::rsmc {
 
@@ -21,6 +22,7 @@ struct Location {
   std::vector<EventId> order;
   FixedBits<W> members;  // matrix indices of all accesses
   Place place;           // of the first access
+  std::size_t trail;     // how long it was when the location was met
 
   // The initial write has position 0.
   std::size_t position_of(EventId write) const {
@@ -48,8 +50,8 @@ class Run {
     bool operator==(const Mark&) const = default;
   };
 
-  Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits, Fields& fields)
-      : order_(order), matrix_(program, model), machine_(program, order, limits, fields),
+  Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits, Knowledge& knowledge)
+      : order_(order), matrix_(program, model), machine_(program, order, limits, knowledge),
         commit_before_(order_, machine_) {
     take_local_events();
   }
@@ -68,6 +70,9 @@ class Run {
   std::uint64_t n_commits() const { return n_commits_; }
   std::uint64_t n_checks() const { return n_checks_; }
   std::uint64_t new_stamp() { return ++last_stamp_; }
+  std::uint64_t last_stamp() const { return last_stamp_; }
+  // What comes next comes behind everything with a stamp up to this one.
+  void skip_stamps(std::uint64_t stamp) { last_stamp_ = std::max(last_stamp_, stamp); }
   void set_stamp(EventId id, std::uint64_t stamp) { machine_.event(id).stamp = stamp; }
 
   Bits past_of(EventId id, EventId source) const { return commit_before_.past_of(items_, id, source); }
@@ -93,6 +98,7 @@ class Run {
   Key key_of(EventId id) const { return {machine_.event(id).thread, machine_.event(id).index}; }
 
   EventId event_at(Key key) const {
+    if (at(key.thread) >= machine_.threads().size()) throw std::logic_error("a continuation refers to a thread that is not there");
     const std::vector<EventId>& events = events_of(key.thread);
     if (at(key.index) >= events.size()) throw std::logic_error("a continuation refers to an event that is not fetched");
     return events[at(key.index)];
@@ -350,28 +356,30 @@ class Run {
     return false;
   }
 
-  // To do again what was taken back, step for step: the items, and between them locations that were met and writes that were
-  // found not to be.
-  struct Rest {
-    std::vector<TemplateItem> items;
-    std::vector<TrailEntry> trail;
-    std::vector<Location<W>> locations;
-    Mark from;
-  };
-
-  Rest rest_since(const Mark& mark, std::vector<TemplateItem>&& items) const {
-    return {std::move(items),
-            {trail_.begin() + static_cast<std::ptrdiff_t>(mark.trail), trail_.end()},
-            {locations_.begin() + static_cast<std::ptrdiff_t>(mark.locations), locations_.end()},
-            mark};
+  // What was done since the mark, to be done again after it was taken back.
+  RunSteps steps_since(const Mark& mark, std::vector<TemplateItem>&& items) const {
+    RunSteps steps{std::move(items), {}, {}};
+    for (std::size_t i = mark.trail; i < trail_.size(); ++i)
+      if (trail_[i].change == Change::decided && event(trail_[i].event).kind == EventKind::write)
+        steps.absent.push_back({i, key_of(trail_[i].event)});
+    for (std::size_t i = mark.locations; i < locations_.size(); ++i) {
+      const Location<W>& met = locations_[i];
+      steps.locations.push_back({met.trail, met.address, met.size, met.is_outside, met.place});
+    }
+    return steps;
   }
 
-  void redo(const Rest& rest) {
-    for (const TemplateItem& item : rest.items) {
-      redo_between_items(rest, event_at(item.event));
+  // Calls `visit()` after each step.
+  template <class Visit>
+  void redo(const RunSteps& steps, Visit visit) {
+    const std::size_t n_locations = locations_.size();
+    visit();
+    for (const TemplateItem& item : steps.items) {
+      redo_between_items(steps, n_locations, item.event, visit);
       replay(item);
+      visit();
     }
-    redo_between_items(rest, no_event);
+    redo_between_items(steps, n_locations, Key{}, visit);
   }
 
   // The place right behind the given write: where a write goes, and as a source the number of that write.
@@ -465,7 +473,7 @@ class Run {
   }
 
   void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
-    locations_.push_back({address, size, is_outside, initial_value(address, size), matrix_.push_initial_write(), {}, {}, {}, first});
+    locations_.push_back({address, size, is_outside, initial_value(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size()});
     locations_.back().members.set(locations_.back().initial_index);
     settle();
   }
@@ -491,6 +499,11 @@ class Run {
 
   Mark mark() const { return {machine_.mark(), items_.size(), matrix_.size(), locations_.size(), trail_.size()}; }
 
+  static RunMark flat(const Mark& m) {
+    return {m.machine.nodes, m.machine.events, m.machine.saved, m.machine.deferred, m.machine.objects,
+            m.items, m.matrix, m.locations, m.trail};
+  }
+
   void undo(const Mark& mark) {
     while (trail_.size() > mark.trail) {
       take_back(trail_.back());
@@ -503,16 +516,19 @@ class Run {
   }
 
  private:
-  void redo_between_items(const Rest& rest, EventId next) {
-    while (trail_.size() - rest.from.trail < rest.trail.size()) {
-      const TrailEntry& entry = rest.trail[trail_.size() - rest.from.trail];
-      if (entry.change != Change::decided || entry.event == next || event(entry.event).kind != EventKind::write) break;
-      mark_absent(entry.event);
-    }
-    while (locations_.size() - rest.from.locations < rest.locations.size()) {
-      const Location<W>& met = rest.locations[locations_.size() - rest.from.locations];
-      if (met.initial_index != matrix_.size()) break;
-      add_location(met.address, met.size, met.is_outside, met.place);
+  template <class Visit>
+  void redo_between_items(const RunSteps& steps, std::size_t n_locations, Key next, Visit visit) {
+    const auto is_passed = [&](const AbsentWrite& entry) { return entry.trail < trail_.size(); };
+    for (auto absent = std::ranges::partition_point(steps.absent, is_passed);; ++absent) {
+      while (locations_.size() - n_locations < steps.locations.size()) {
+        const MetLocation& met = steps.locations[locations_.size() - n_locations];
+        if (met.trail != trail_.size()) break;
+        add_location(met.address, met.size, met.is_outside, met.place);
+        visit();
+      }
+      if (absent == steps.absent.end() || absent->trail != trail_.size() || absent->write == next) return;
+      mark_absent(event_at(absent->write));
+      visit();
     }
   }
 

@@ -1,6 +1,7 @@
 // What a run shows when nothing more can be committed: a state, a violation, a deadlock, flags of the model.
 #pragma once
 
+#include <atomic>
 #include <set>
 #include <span>
 
@@ -13,8 +14,10 @@ namespace dekker::rsmc {
 template <std::size_t W>
 class RunEnd {
  public:
-  RunEnd(const Program& program, const Limits& limits, const std::vector<std::string>& check_names, Run<W>& run, Outcome& outcome)
-      : program_(program), limits_(limits), check_names_(check_names), run_(run), outcome_(outcome) {}
+  // `n_complete` counts the complete runs of all who explore.
+  RunEnd(const Program& program, const Limits& limits, const std::vector<std::string>& check_names,
+         std::atomic<std::uint64_t>& n_complete, Run<W>& run, Outcome& outcome)
+      : program_(program), limits_(limits), check_names_(check_names), n_complete_(n_complete), run_(run), outcome_(outcome) {}
 
   // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
   // events only if that is not so, or if someone is to see the run.
@@ -104,7 +107,7 @@ class RunEnd {
     const std::vector<EventId> sleepers = run_.sleepers();
     if (std::ranges::all_of(sleepers, [&](EventId id) { return may_wait(id); })) {
       complete();
-      count_flags_of_sleepers();
+      if (!stopped()) count_flags_of_sleepers();
     } else {
       ++outcome_.statistics.blocked;
     }
@@ -261,7 +264,7 @@ class RunEnd {
   }
 
   void complete() {
-    if (limits_.max_traces != 0 && outcome_.statistics.complete == limits_.max_traces) {
+    if (limits_.max_traces != 0 && n_complete_.fetch_add(1) >= limits_.max_traces) {
       outcome_.stop = Stop::traces;
       return;
     }
@@ -338,6 +341,7 @@ class RunEnd {
   const Program& program_;
   const Limits& limits_;
   const std::vector<std::string>& check_names_;
+  std::atomic<std::uint64_t>& n_complete_;
   Run<W>& run_;
   Outcome& outcome_;
   std::vector<Value> state_;

@@ -9,7 +9,7 @@ import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import Exports, export_options, write_answer
-from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
 from dekker.cli.progress import ProgressLine
@@ -50,6 +50,8 @@ STATUS = {
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
+@click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc: threads that explore.")
+@click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
@@ -74,6 +76,8 @@ def command(
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
+    jobs: int,
+    checkpoint: str | None,
     leaks: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
@@ -100,14 +104,24 @@ def command(
         unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going and engine != ALL
     )
     options = CheckOptions(
-        model, engine, limits, compiler_flags(), cc, leaks, nondet, search, deadlocks=not no_deadlocks
+        model,
+        engine,
+        limits,
+        compiler_flags(),
+        cc,
+        leaks,
+        nondet,
+        search,
+        deadlocks=not no_deadlocks,
+        jobs=jobs,
+        checkpoint=checkpoint,
     )
     if estimate:
         return _show_estimate(paths, options)
     with ProgressLine() as progress:
         report = check(paths, options, progress)
     if witness_file is not None:
-        _write_witness(witness_file, report)
+        write_run(witness_file, report)
     if graph_file is not None:
         _draw(graph_file, report)
     if html_file is not None:
@@ -135,7 +149,7 @@ def _show_estimate(paths: tuple[str, ...], options: CheckOptions) -> int:
     return STATUS_UNDECIDED
 
 
-def _write_witness(file: str, report: CheckReport) -> None:
+def write_run(file: str, report: CheckReport) -> None:
     shown = _shown(report)
     if shown is None or shown.witness is None:
         print("there is no run that shows a violation, so there is no witness", file=sys.stderr)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from dekker.cli.exports import JUNIT, Exports
-from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import JOBS, MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, write_graph, write_page
 from dekker.cli.progress import ProgressLine
@@ -64,7 +64,9 @@ FEWEST_FOR_BAR = 10
 @click.option("--timeout", type=SECONDS, help="Seconds per test.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that a process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per test.")
-@click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Tests run side by side.")
+@click.option(
+    "--jobs", "-j", type=JOBS, default=1, show_default=True, help="Tests run side by side; of one test, threads (rsmc)."
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
 @click.option(
     "--witness",

@@ -62,7 +62,7 @@ def make_witness(
     return Witness(
         name=program.name,
         program=origin.program,
-        model=_model_text(model),
+        model=model_text(model),
         engine=origin.engine,
         claim=claim,
         condition=condition_text(condition) if condition is not None else "",
@@ -117,7 +117,7 @@ def _output(names: Names, replayed: Replayed) -> tuple[Output, ...]:
     )
 
 
-def _model_text(model: Model) -> ModelText:
+def model_text(model: Model) -> ModelText:
     if is_built_in(model):
         return ModelText(model.name)
     includes = tuple(

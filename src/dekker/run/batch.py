@@ -32,7 +32,8 @@ DEFAULT_SEARCH = Search()
 class BatchOptions:
     """`model` None stands for the architecture's own, `engine` None for the first that can run the test. `witness` asks
     for an execution that decides the condition, `explain` for the reasons if there is none. `unroll_waits` leaves loops
-    that only wait as they are. `picture`: all that is needed to draw the witness and its source."""
+    that only wait as they are. `picture`: all that is needed to draw the witness and its source. `jobs` threads explore
+    each test."""
 
     model: str | None = None
     engine: str | None = None
@@ -42,6 +43,7 @@ class BatchOptions:
     unroll_waits: bool = False
     search: Search = DEFAULT_SEARCH
     picture: bool = False
+    jobs: int = 1
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
         model = load_model(model_name)
         program = prepare(program, model, unroll_waits=options.unroll_waits, reduce_updates=options.engine != TRANSFORM)
         examples = options.witness or options.explain
-        task = Task(program, model, options.limits, examples, progress, search=options.search)
+        task = Task(program, model, options.limits, examples, progress, search=options.search, jobs=options.jobs)
         if isinstance(progress, Watcher):
             progress.watch(task)
         engine, result = run_engine(options.engine, task)
@@ -165,8 +167,9 @@ def _defect(file: str, error: Exception) -> DekkerError:
 def run_batch(
     tests: Sequence[Test], options: BatchOptions, jobs: int, progress: Progress | None = None
 ) -> Iterator[Record]:
-    """Records in the order of the tests; `progress` hears of tests that run in this process."""
-    work = partial(run_test, options=options)
+    """Records in the order of the tests; `progress` hears of tests that run in this process. A test that is alone has
+    all jobs for itself."""
+    work = partial(run_test, options=replace(options, jobs=jobs) if len(tests) == 1 else options)
     if jobs <= 1 or len(tests) <= 1:
         yield from map(partial(work, progress=progress), tests)
         return

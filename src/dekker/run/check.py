@@ -6,9 +6,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dekker.cat.model import Model
+from dekker.engines.rsmc.engine import NAME as RSMC
+from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
 from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
@@ -16,10 +19,11 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
+from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
-from dekker.task import Limits, Progress, Search, Task, Watcher
+from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
 if TYPE_CHECKING:
     from dekker.run.estimate import Estimate
@@ -32,7 +36,8 @@ DEFAULT_SEARCH = Search()
 class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
-    the program leaves open. `deadlocks`: threads that wait for ever are a violation."""
+    the program leaves open. `deadlocks`: threads that wait for ever are a violation. `jobs` threads explore. To go on
+    from, the file `checkpoint` is written every `checkpoint_s` seconds."""
 
     model: str | None = None
     engine: str | None = None
@@ -43,6 +48,9 @@ class CheckOptions:
     nondet: tuple[int, int] | None = None
     search: Search = DEFAULT_SEARCH
     deadlocks: bool = True
+    jobs: int = 1
+    checkpoint: str | None = None
+    checkpoint_s: float = DEFAULT_EVERY_S
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -51,20 +59,66 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
-    report = check_program(program, model, options, progress)
+    report = check_program(program, model, options, progress, _explorer(paths, options))
     return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
 
 
+def _explorer(paths: Sequence[str], options: CheckOptions) -> Explorer | None:
+    if options.checkpoint is None:
+        return None
+    if options.engine not in (None, RSMC):
+        raise InputError(f"the engine {options.engine} writes no checkpoints", hint=f"use --engine {RSMC}")
+    about = {"paths": list(paths), "deadlocks": options.deadlocks, "stop": options.limits.stop_at_first}
+    return Checkpoints(Path(options.checkpoint), about, options.checkpoint_s)
+
+
+def resume(file: str, options: CheckOptions, progress: Progress | None = None) -> CheckReport:
+    """Goes on from a checkpoint. Of the options, only limits of time, memory and traces, and jobs, count."""
+    started = time.perf_counter()
+    checkpoint = read_checkpoint(Path(file))
+    task, about = checkpoint.task, checkpoint.about
+    explorer = Checkpoints(Path(file), about, options.checkpoint_s, checkpoint.progress)
+    limits = replace(
+        task.limits,
+        timeout_s=options.limits.timeout_s,
+        memory_mb=options.limits.memory_mb,
+        max_traces=options.limits.max_traces,
+    )
+    task = replace(task, limits=limits, progress=progress, jobs=options.jobs, explorer=explorer)
+    wanted = replace(limits, stop_at_first=about["stop"])
+    report = check_task(task, replace(options, engine=RSMC, limits=wanted, deadlocks=about["deadlocks"]))
+    return replace(report, paths=tuple(about["paths"]), time_s=time.perf_counter() - started)
+
+
 def check_program(
-    program: Program, model: Model, options: CheckOptions, progress: Progress | None = None
+    program: Program,
+    model: Model,
+    options: CheckOptions,
+    progress: Progress | None = None,
+    explorer: Explorer | None = None,
 ) -> CheckReport:
     """A program that was read before, under one of several models."""
-    started = time.perf_counter()
     program = prepare(program, model, reduce_updates=options.engine != TRANSFORM)
     limits = options.limits
     if not options.deadlocks:
         limits = replace(limits, stop_at_first=False)
-    task = Task(program, model, limits, examples=True, progress=progress, search=options.search)
+    task = Task(
+        program,
+        model,
+        limits,
+        examples=True,
+        progress=progress,
+        search=options.search,
+        jobs=options.jobs,
+        explorer=explorer,
+    )
+    return check_task(task, options)
+
+
+def check_task(task: Task, options: CheckOptions) -> CheckReport:
+    started = time.perf_counter()
+    progress = task.progress
+    program, model, limits = task.program, task.model, task.limits
     if isinstance(progress, Watcher):
         progress.watch(task)
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)

@@ -65,14 +65,15 @@ def run_all(task: Task) -> Result:
         if results[name].stopped_by == "interrupt":
             return results[name]
     searched = results.pop(states.NAME, None)
-    _require_agreement(task, results)
+    require_agreement(task, results)
     for name, result in results.items():
         if searched is not None and searched.stopped_by is None and result.stopped_by is None:
             require_same_states(task, name, result, searched)
     return next((result for result in results.values() if result.stopped_by is not None), results[ORACLE])
 
 
-def _require_agreement(task: Task, results: dict[str, Result]) -> None:
+def require_agreement(task: Task, results: dict[str, Result]) -> None:
+    """Of engines that count executions."""
     whole = [result for result in results.values() if result.stopped_by is None]
     partial = [result for result in results.values() if result.stopped_by is not None]
     differing = differences(whole) if whole else []

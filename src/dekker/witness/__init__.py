@@ -27,7 +27,15 @@ from dekker.witness.execution_record import (
     WitnessFrame,
     WitnessThread,
 )
-from dekker.witness.json_form import FORMAT, VERSION, from_json, to_json, to_plain
+from dekker.witness.json_form import (
+    FORMAT,
+    VERSION,
+    from_json,
+    texts_from_plain,
+    texts_to_plain,
+    to_json,
+    to_plain,
+)
 
 __all__ = [
     "CLAIMS",
@@ -55,6 +63,8 @@ __all__ = [
     "WitnessFrame",
     "WitnessThread",
     "from_json",
+    "texts_from_plain",
+    "texts_to_plain",
     "to_json",
     "to_plain",
 ]

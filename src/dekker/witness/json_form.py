@@ -45,6 +45,11 @@ def to_plain(witness: Witness) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, **_plain(witness)}
 
 
+def texts_to_plain(program: ProgramText, model: ModelText) -> dict[str, Any]:
+    """For other files that stand alone as well."""
+    return {"program": _plain(program), "model": _plain(model)}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
@@ -267,6 +272,14 @@ _FIELDS: dict[str, Read] = {
     "final": _list_of(_pair_of(_text)),
     "flags": _list_of(_text),
 }
+
+
+def texts_from_plain(content: dict[str, Any]) -> tuple[ProgramText, ModelText]:
+    """`ValueError` if that is not what it is."""
+    try:
+        return _PROGRAM(content["program"], "program"), _MODEL(content["model"], "model")
+    except (_Damage, KeyError) as damage:
+        raise ValueError(str(damage)) from None
 
 
 def _witness(content: dict[str, Any]) -> Witness:

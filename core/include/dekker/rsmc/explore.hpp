@@ -138,9 +138,68 @@ struct Guess {
 // Called now and then; returning false ends the exploration.
 using Progress = std::function<bool(const Statistics&)>;
 
-// Throws MixedSizes and Guess. `flag_names` names the checks of the model.
+// Of allocated objects, by start: offset and size.
+using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
+
+// What exploring has found out about a program, and what was relied on since it started.
+// - The parts of allocated objects that programs access. Releasing an object writes to all of them that were known at the
+//   start, so that an access after that is seen as one that the model allows to come after those writes.
+// - Who writes to memory by events, and who relies on being the only one; releases do not matter.
+// - The numbers of threads that others start, by parent and order.
+struct Known {
+  Parts parts;
+  Parts released_parts;
+  bool releases = false;  // in any run
+  std::map<Address, std::int32_t> writers;
+  std::map<Address, std::int32_t> trusted;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
+
+  bool operator==(const Known&) const = default;
+};
+
+// A part of the exploration: the run that leads there, and what is to be done behind it (unit.hpp says how).
+struct PackedUnit {
+  std::string bytes;
+  std::uint32_t depth = 0;      // events of that run
+  std::uint64_t sleep_id = 0;   // not 0: of all units with this number only one is to be explored
+};
+
+// How, and which part of, an exploration is done.
+struct Work {
+  std::uint32_t jobs = 1;
+  bool keeps_rest = false;     // what a limit leaves unexplored is given back in parts
+  double slice_s = 0;          // not 0: stop then, and give back the rest
+  std::uint64_t split_seed = 0;  // not 0: split at random, and let workers be late at random
+  bool numbers_threads = true;   // else throw UnknownThread
+  // Where to go on; without units at the start.
+  std::vector<PackedUnit> units;
+  std::uint32_t words = 1;     // of the units, see explore_with
+  Known known;
+  std::uint64_t next_id = 1;   // of reads that several units know
+  std::set<std::uint64_t> slept;
+};
+
+// What is left, if `keeps_rest`: `work` has the units. If it started again, nothing counts that was found before.
+struct Explored {
+  Outcome outcome;
+  Work work;
+  bool started_again = false;
+};
+
+struct UnknownThread {
+  std::int32_t parent = 0;
+  std::int32_t nth = 0;
+};
+
+// Throws MixedSizes, Guess and UnknownThread. `flag_names` names the checks of the model.
+Explored explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+                 const CommitOrder& order, const Limits& limits, const Progress& progress, Work work);
+
 Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
                 const CommitOrder& order, const Limits& limits, const Progress& progress);
+
+// Adds what was found in another part.
+void merge(Outcome& total, Outcome&& part);
 
 // What random probes came to: the weight of a complete or blocked run, 0 for other ends.
 struct Probes {

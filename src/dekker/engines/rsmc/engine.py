@@ -20,7 +20,17 @@ from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import is_built_in
-from dekker.native import TRACE_KINDS, Exploration, ForbiddenStart, NativeProgram, Place, RawTrace, explore
+from dekker.native import (
+    TRACE_KINDS,
+    Exploration,
+    ForbiddenStart,
+    NativeProgram,
+    Place,
+    RawTrace,
+    Request,
+    Work,
+    explore,
+)
 from dekker.native import probe as native_probe
 from dekker.result import Result, Violation
 from dekker.source import Span
@@ -48,7 +58,7 @@ def run(task: Task) -> Result:
     flags = _order_flags(task, order)
     explored = _explored_program(task.model.program, order)
     try:
-        exploration = explore(native, explored, flags, task.limits, task.examples, task.progress)
+        exploration = _explore(task, Request(native, explored, flags, task.limits, task.examples, task.progress))
     except ForbiddenStart as error:
         raise UnsupportedError(f"the rsmc engine cannot run '{task.model.name}': {error}") from None
     if exploration.guess is not None:
@@ -58,6 +68,13 @@ def run(task: Task) -> Result:
     if exploration.mixed_sizes is not None:
         raise _mixed_sizes(task.program, *exploration.mixed_sizes)
     return _result(task, places, observed, exploration)
+
+
+def _explore(task: Task, request: Request) -> Exploration:
+    if task.explorer is None:
+        return explore(request, Work(jobs=task.jobs, split_seed=task.split_seed))
+    exploration: Exploration = task.explorer(task, request)
+    return exploration
 
 
 def probe(task: Task, n_probes: int, seed: int) -> tuple[list[tuple[float, float]], str]:

@@ -9,11 +9,11 @@ import pytest
 from tests.reference import printed_rules
 from tests.reference.lang_outcomes import by_candidates, by_engine, by_printed_rules
 from tests.reference.printed_rules import SearchState, terminates
-from tests.strategies.lang_programs import Size, lang_program
 from tests.unit.engines.modular.lang_texts import OneThread, file_of
 
 from dekker.engines.modular.capture import NOWHERE
 from dekker.frontends.lang.syntax import LangFile, While
+from dekker.fuzz.lang import Size, lang_program
 
 Asked = tuple[While, SearchState]
 

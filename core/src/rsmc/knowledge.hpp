@@ -1,0 +1,86 @@
+// What exploring finds out about a program, shared by all who explore parts of it at once. When something turns out
+// otherwise than somebody relied on, the exploration starts again.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "dekker/rsmc/explore.hpp"
+
+namespace dekker::rsmc {
+
+// The exploration starts again with what is known now.
+struct NewKnowledge {};
+
+// Who explores keeps a copy of what it has asked for, so that these functions are called for what is new only.
+class Knowledge {
+ public:
+  static constexpr std::int32_t several = -2;
+
+  Knowledge() = default;
+  explicit Knowledge(Known known, bool may_number_threads = true)
+      : known_(std::move(known)), may_number_threads_(may_number_threads) {}
+
+  // Nobody relies on anything yet.
+  void start_again() {
+    known_.released_parts = known_.parts;
+    known_.trusted.clear();
+    known_.threads.clear();
+    known_.releases = false;
+  }
+
+  const Known& all() const { return known_; }
+
+  // Does not change while the exploration goes on.
+  const Parts& released_parts() const { return known_.released_parts; }
+
+  void note_part(Address object, Address offset, std::uint8_t size) {
+    const std::lock_guard hold(mutex_);
+    const bool is_new = known_.parts[object].insert({offset, size}).second;
+    if (is_new && known_.releases) throw NewKnowledge{};
+  }
+
+  void note_release() {
+    const std::lock_guard hold(mutex_);
+    if (known_.parts != known_.released_parts) throw NewKnowledge{};
+    known_.releases = true;
+  }
+
+  // Returns who writes there now: this thread, or several.
+  std::int32_t note_writer(Address address, std::int32_t thread) {
+    const std::lock_guard hold(mutex_);
+    const auto [entry, is_new] = known_.writers.try_emplace(address, thread);
+    if (!is_new && entry->second != thread) entry->second = several;
+    const auto trusted = known_.trusted.find(address);
+    if (trusted != known_.trusted.end() && trusted->second != entry->second) throw NewKnowledge{};
+    return entry->second;
+  }
+
+  // The thread relies on it that no other writes there; if one was seen to do so, returns which.
+  std::optional<std::int32_t> trust(Address address, std::int32_t thread) {
+    const std::lock_guard hold(mutex_);
+    const auto writer = known_.writers.find(address);
+    if (writer != known_.writers.end() && writer->second != thread) return writer->second;
+    const auto [entry, is_new] = known_.trusted.try_emplace(address, thread);
+    if (!is_new && entry->second != thread) entry->second = several;
+    return std::nullopt;
+  }
+
+  // The same in every run: of the thread that this one starts as its `nth`.
+  std::int32_t number_of_thread(std::int32_t parent, std::int32_t nth, std::size_t n_threads) {
+    const std::lock_guard hold(mutex_);
+    const auto next = static_cast<std::int32_t>(n_threads + known_.threads.size());
+    const auto found = known_.threads.find({parent, nth});
+    if (found != known_.threads.end()) return found->second;
+    if (!may_number_threads_) throw UnknownThread{parent, nth};
+    return known_.threads.emplace(std::pair(parent, nth), next).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  Known known_;
+  bool may_number_threads_ = true;
+};
+
+}  // namespace dekker::rsmc

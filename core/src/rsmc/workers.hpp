@@ -1,0 +1,96 @@
+// Explorers on threads of their own that share a pool of units.
+#pragma once
+
+#include <pthread.h>
+
+#include <functional>
+#include <system_error>
+
+#include "rsmc/explorer.hpp"
+
+namespace dekker::rsmc {
+
+// Explorations are nested deeply, so that the stack that threads get by default need not do.
+class BigThread {
+ public:
+  explicit BigThread(std::function<void()> body) : body_(std::make_unique<std::function<void()>>(std::move(body))) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    const int error = pthread_create(&thread_, &attributes, run, body_.get());
+    pthread_attr_destroy(&attributes);
+    if (error != 0) throw std::system_error(error, std::generic_category(), "cannot start a thread");
+  }
+  BigThread(BigThread&& other) noexcept : thread_(other.thread_), body_(std::move(other.body_)) {}
+  ~BigThread() {
+    if (body_) pthread_join(thread_, nullptr);
+  }
+
+ private:
+  static constexpr std::size_t stack_bytes = std::size_t{64} << 20;
+
+  static void* run(void* body) {
+    (*static_cast<std::function<void()>*>(body))();
+    return nullptr;
+  }
+
+  pthread_t thread_{};
+  std::unique_ptr<std::function<void()>> body_;
+};
+
+template <std::size_t W>
+class Workers {
+ public:
+  Workers(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
+          const CommitOrder& order, const Limits& limits, const Work& work, Knowledge& knowledge, Pool& pool)
+      : program_(program), model_(model), check_names_(check_names), order_(order), limits_(limits), work_(work),
+        knowledge_(knowledge), pool_(pool) {}
+
+  // Threads that run until there is nothing more to do, or the pool is told to stop.
+  std::vector<BigThread> start() {
+    std::vector<BigThread> threads;
+    for (std::size_t worker = 0; worker < work_.jobs; ++worker) threads.emplace_back([this, worker] { work(worker); });
+    return threads;
+  }
+
+ private:
+  void work(std::size_t worker) {
+    try {
+      explore_units(worker);
+    } catch (const NewKnowledge&) {
+      pool_.fail(PoolEnd::new_knowledge, nullptr);
+    } catch (...) {
+      pool_.fail(PoolEnd::error, std::current_exception());
+    }
+    pool_.leave();
+  }
+
+  void explore_units(std::size_t worker) {
+    Supervisor supervisor(limits_, pool_, worker, work_.split_seed);
+    std::optional<Explorer<W>> explorer;
+    while (std::optional<Unit> unit = pool_.take()) {
+      supervisor.begin_unit();
+      try {
+        if (!explorer) explorer.emplace(program_, model_, check_names_, order_, limits_, supervisor, knowledge_);
+        Outcome found = explorer->run(*unit);
+        pool_.publish(worker, {});
+        pool_.add(std::move(found), supervisor.take_left(), limits_.stops_at_violation);
+      } catch (const CapacityNeeded&) {
+        pool_.publish(worker, {});
+        pool_.put_back(std::move(*unit), explorer ? explorer->statistics() : Statistics{});
+        return;
+      }
+    }
+  }
+
+  const Program& program_;
+  const ModelProgram& model_;
+  const std::vector<std::string>& check_names_;
+  const CommitOrder& order_;
+  const Limits& limits_;
+  const Work& work_;
+  Knowledge& knowledge_;
+  Pool& pool_;
+};
+
+}  // namespace dekker::rsmc

@@ -1,0 +1,70 @@
+"""One program under one model on every engine that applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.states import engine as states
+from dekker.errors import DekkerError, MixedSizes, ModelError, UnsupportedError
+from dekker.ir.program import Program
+from dekker.models import load_model
+from dekker.result import Result
+from dekker.run.engines import SINGLE_ENGINES, Disagreement, require_agreement, require_same_states
+from dekker.run.prepare import prepare
+from dekker.task import Limits, Task
+
+TIMEOUT_S = 2.0
+UNROLL = 2
+IN_UNITS = "rsmc in units"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """`engines` gave an answer; `skipped` says why there is nothing to compare, `problem` what is wrong."""
+
+    engines: tuple[str, ...] = ()
+    skipped: str = ""
+    problem: str = ""
+    violated: bool = False
+
+
+def judge(program: Program, model_name: str, seed: int, timeout_s: float = TIMEOUT_S) -> Judgement:
+    """A crash of an engine is a problem, too. `seed` says how the exploration is split where that is tried."""
+    try:
+        return _judge(program, model_name, seed, timeout_s)
+    except Disagreement as error:
+        return Judgement(problem=error.diagnostic.message)
+    except (MixedSizes, ModelError) as error:
+        return Judgement(skipped=type(error).__name__)
+    except DekkerError as error:
+        return Judgement(problem=f"error: {error.diagnostic.message}")
+    except Exception as error:
+        return Judgement(problem=f"crash: {type(error).__name__}: {error}")
+
+
+def _judge(program: Program, model_name: str, seed: int, timeout_s: float) -> Judgement:
+    model = load_model(model_name)
+    limits = Limits(UNROLL, timeout_s, counts_known_rounds=program.architecture != "C")
+    task = Task(prepare(program, model), model, limits)
+    results: dict[str, Result] = {}
+    for name, run in SINGLE_ENGINES.items():
+        try:
+            results[name] = run(task)
+        except MixedSizes:
+            raise
+        except UnsupportedError:
+            continue
+    if rsmc.NAME in results:
+        results[IN_UNITS] = rsmc.run(replace(task, jobs=1 + seed % 3, split_seed=seed + 1))
+    decided = {name: result for name, result in results.items() if result.stopped_by is None}
+    searched = decided.get(states.NAME)
+    counted = {name: result for name, result in results.items() if name != states.NAME}
+    require_agreement(task, counted)
+    for name, result in decided.items():
+        if searched is not None and name != states.NAME:
+            require_same_states(task, name, result, searched)
+    if len(decided) < 2:
+        return Judgement(tuple(decided), skipped="fewer than two engines gave an answer in time")
+    violated = any(result.violations or result.deadlocks or result.flags for result in decided.values())
+    return Judgement(tuple(decided), violated=violated)

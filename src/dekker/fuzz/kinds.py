@@ -1,0 +1,111 @@
+"""The kinds of random programs, and the models that each is run under."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
+from dekker.frontends import default_model, parse_program
+from dekker.frontends.lang.instances import program_of
+from dekker.fuzz import threaded_c
+from dekker.fuzz.cycles import cycle_test
+from dekker.fuzz.hardware import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, Flavour, random_program
+from dekker.fuzz.lang import lang_program
+from dekker.fuzz.paper import paper_program
+from dekker.ir.program import Program
+from dekker.ir.property import MemoryValue
+from dekker.ir.text import print_program
+from dekker.source import Source
+
+T = TypeVar("T")
+
+ALL_MODELS = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv")
+WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {"rc11", *NOT_FOR_UPDATES})
+OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "rc11")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A program, its text in its own language with the extension of its files, and the model to run it under."""
+
+    program: Program
+    text: str
+    extension: str
+    model: str
+
+
+class _Decisions:
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    def integer(self, low: int, high: int) -> int:
+        return self._random.randint(low, high)
+
+    def sample(self, choices: Sequence[T]) -> T:
+        return self._random.choice(choices)
+
+    def flag(self) -> bool:
+        return self._random.random() < 0.5
+
+
+def _drawn(seed: int, flavour: Flavour, models: Sequence[str]) -> Drawn:
+    random = Random(seed)
+    small = replace(flavour, max_total=random.choice((4, 5, 5, 6, 6, 7)), max_threads=3)
+    program = random_program(_Decisions(random), small)
+    return Drawn(program, print_program(program), ".ir", random.choice(models))
+
+
+def _cycle(seed: int) -> Drawn:
+    text = cycle_test(seed)
+    program = parse_program(Source("random.litmus", text))
+    return Drawn(program, text, ".litmus", default_model(program))
+
+
+def _paper(seed: int) -> Drawn:
+    text = paper_program(seed)
+    models = ("power", "power", "sc", "tso", "pso")
+    return Drawn(parse_program(Source("random.rsmc", text)), text, ".rsmc", Random(seed).choice(models))
+
+
+def _lang(seed: int) -> Drawn:
+    program = program_of(lang_program(seed))
+    return Drawn(program, print_program(program), ".ir", Random(seed).choice(("sc", "tso", "pso")))
+
+
+def _c(seed: int) -> Drawn:
+    from dekker.frontends.c import parse_c  # noqa: PLC0415 — slow to load
+
+    random = Random(seed)
+    text = threaded_c.threaded_program(seed, threaded_c.FLAVOURS[random.choice(tuple(threaded_c.FLAVOURS))])
+    with tempfile.TemporaryDirectory(prefix="dekker-fuzz-") as folder:
+        file = Path(folder) / "program.c"
+        file.write_text(text, encoding="utf-8")
+        program = parse_c([str(file)])
+    present = {item.name for item in program.objects}
+    observed = tuple(MemoryValue(name, 0, 4) for name in threaded_c.OBSERVED if name in present)
+    program = replace(program, property=replace(program.property, observed=observed))
+    return Drawn(program, text, ".c", random.choice(OF_C))
+
+
+KINDS: dict[str, Callable[[int], Drawn]] = {
+    "plain": lambda seed: _drawn(seed, PLAIN_ACCESSES, ALL_MODELS),
+    "updates": lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES),
+    "annotated": lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")),
+    "c11": lambda seed: _drawn(seed, C11, ("rc11",)),
+    "litmus": _cycle,
+    "rsmc": _paper,
+    "lang": _lang,
+    "c": _c,
+}
+
+WEIGHTS = {"plain": 30, "updates": 25, "annotated": 10, "c11": 10, "litmus": 12, "rsmc": 8, "lang": 5, "c": 0.3}
+"""C programs are compiled, which takes as long as a hundred others."""
+
+
+def kind_of(seed: int, kinds: Sequence[str]) -> str:
+    return Random(f"kind {seed}").choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
