@@ -10,13 +10,12 @@ CORE_TESTS_THREADS := build/core-tests-threads
 SANITIZED := build/sanitized
 CORE_TESTS_OPTIONS := -G Ninja -DDEKKER_TESTS=ON -DDEKKER_BINDINGS=OFF -DDEKKER_WARNINGS_AS_ERRORS=ON
 
-.PHONY: demo test install lint core-tests core-tests-sanitized core-tests-threads corpus-sanitized pytest bench bench-results clean
+.PHONY: demo test install lint core-tests core-tests-sanitized core-tests-threads corpus-sanitized pytest docs bench bench-results clean
 
 demo: install
-	! $(BIN)/dekker check examples/c/table1/peterson.c --model tso
-	$(BIN)/dekker check examples/c/table1/peterson.c --model tso -- -DFENCED
-	$(BIN)/dekker litmus examples/litmus/dekker-x86.litmus
-	$(BIN)/dekker litmus examples/litmus/dekker-x86-fenced.litmus
+	! $(BIN)/dekker check examples/pgsql/workers.c --model power
+	$(BIN)/dekker fences examples/pgsql/workers.c --model power --minimal
+	$(BIN)/dekker check examples/pgsql/workers.c --model power -- -DFENCE_BEHIND_WAIT -DFENCE_BEFORE_WAKING
 
 test: lint core-tests pytest
 
@@ -29,7 +28,7 @@ $(VENV)/bin/python:
 $(INSTALLED): pyproject.toml CMakeLists.txt $(CORE_SOURCES) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet scikit-build-core nanobind cmake ninja
 	$(BIN)/python -m pip install --quiet --no-build-isolation \
-	    --config-settings=cmake.define.DEKKER_WARNINGS_AS_ERRORS=ON --editable '.[dev]'
+	    --config-settings=cmake.define.DEKKER_WARNINGS_AS_ERRORS=ON --editable '.[dev,docs]'
 	touch $@
 
 lint: install
@@ -76,6 +75,10 @@ corpus-sanitized: install
 
 pytest: install
 	$(BIN)/pytest -n auto
+
+# The pages of docs/ and what is generated from the code, as a site: build/site/index.html.
+docs: install
+	$(BIN)/sphinx-build -W --keep-going -q -j auto -c docs/site -d build/site-cache . build/site
 
 bench: install
 	$(BIN)/python -m benchmarks short --timeout 10
