@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 
 import pytest
 from tests.cli.calls import dekker
-from tests.docs.test_readme import ROOT, unindented
-from tests.docs.test_witnesses import SESSION
+from tests.docs.test_readme import ROOT
 
 pytest.importorskip("ziglang", reason="the compiler is not installed")
 
 TEXT = (ROOT / "docs" / "c-programs.md").read_text(encoding="utf-8")
-
-
-def test_the_sessions_are_real(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    sessions = SESSION.findall(TEXT)
-    assert len(sessions) == 2
-    for arguments, output in sessions:
-        assert dekker(*shlex.split(arguments)).out.strip() == unindented(output).strip(), arguments
 
 
 def test_every_key_is_described() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from tests.cli.calls import dekker
 
 ROOT = Path(__file__).parents[2]
@@ -15,15 +14,6 @@ PAGE = (ROOT / "docs" / "modular.md").read_text(encoding="utf-8")
 def test_the_example_is_the_file() -> None:
     text = (ROOT / "examples" / "lang" / "spin-lock.lang").read_text(encoding="utf-8")
     assert text in re.sub(r"^    ", "", PAGE, flags=re.MULTILINE)
-
-
-def test_the_output_is_real(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    session = re.search(r"\$ dekker (modular \S+unbounded.lang)\n((?: {6}.*\n)+)", PAGE)
-    assert session is not None
-    shown = re.sub(r"^ {6}", "", session[2], flags=re.MULTILINE)
-    real = re.sub(r", [\d.]+ s$", ", … s", dekker(*session[1].split()).out, flags=re.MULTILINE)
-    assert shown == real
 
 
 def test_the_options_exist() -> None:

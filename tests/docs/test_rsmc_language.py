@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 from tests.cli.calls import dekker
-from tests.cli.test_litmus import without_times
 
 from dekker.errors import ParseError
 from dekker.frontends.rsmc import expressions, parse_rsmc
@@ -20,7 +18,6 @@ from dekker.source import Source
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rsmc-language.md").read_text(encoding="utf-8")
 
-SESSION = re.compile(r"^    \$ dekker (.*)\n((?:^    (?!\$).*\n)+)", re.MULTILINE)
 COUNT = re.compile(r"^\| `([\w-]+\.rsmc)` \| .* \| (\d+) \|$", re.MULTILINE)
 OPERATOR_ROW = re.compile(r"^\| (`.*`) \|", re.MULTILINE)
 
@@ -31,12 +28,6 @@ def unindented(block: str) -> str:
 
 def test_the_example_is_the_file() -> None:
     assert (ROOT / "examples" / "rsmc" / "load-buffering.rsmc").read_text(encoding="utf-8") in unindented(PAGE)
-
-
-def test_the_output_is_real(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    ((arguments, output),) = SESSION.findall(PAGE)
-    assert without_times(dekker(*shlex.split(arguments)).out).strip() == unindented(output).strip()
 
 
 def test_the_counts_are_real() -> None:
