@@ -132,7 +132,8 @@ def cuts(report: CheckReport) -> Iterator[str]:
         yield f"{runs} where the loop at {span} went round more than {bound} times (--unroll {bound})"
         runs = "or"
     if not result.complete_executions and not report.violations:
-        yield "so no execution came to its end, and what follows these loops was not checked: try a larger --unroll"
+        yield "so no execution came to its end, and what follows these loops was not checked: try a larger --unroll,"
+        yield "or for loops that never end --engine states, which needs no bound (under sc, tso and pso)"
 
 
 def engine_limits(result: Result) -> Iterator[str]:
