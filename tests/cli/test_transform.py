@@ -23,6 +23,35 @@ def test_fences_restore_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "SAFE" in capsys.readouterr().out
 
 
+AFTER_THREADS = """
+#include <assert.h>
+#include <pthread.h>
+volatile int x, y, a, b;
+void *first(void *unused) { x = 1; a = y; return unused; }
+void *second(void *unused) { y = 1; b = x; return unused; }
+int main(void) {
+  pthread_t one, two;
+  pthread_create(&one, 0, first, 0);
+  pthread_create(&two, 0, second, 0);
+  pthread_join(one, 0);
+  pthread_join(two, 0);
+  assert(CONDITION);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["tso", "pso", "rmo", "power"])
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [("a + b > 0", STATUS_VIOLATED), ("a + b != 2", STATUS_VIOLATED), ("a + b < 3", STATUS_HOLDS)],
+)
+def test_what_comes_after_threads_is_reached(model: str, condition: str, status: int, tmp_path: Path) -> None:
+    source = tmp_path / "after.c"
+    source.write_text(AFTER_THREADS.replace("CONDITION", condition), encoding="utf-8")
+    assert run_command(["check", str(source), "--model", model, "--engine", "transform"]) == status
+
+
 @pytest.mark.parametrize(
     ("fences", "status"),
     [

@@ -364,6 +364,7 @@ class Machine : public Accesses {
   void end_thread(State& state, std::int32_t t, Value result) {
     ThreadState& thread = state.threads[at(t)];
     thread.status = ThreadStatus::finished;
+    thread.in_section = false;
     if (at(t) >= program_.threads.size()) {
       note({ActionKind::end, place(thread, t), 0, 0, result});
       share(state.memory, contents_, result);
