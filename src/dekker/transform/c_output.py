@@ -152,7 +152,7 @@ class _Output:
             yield "   at a time; that is enough for all its runs."
         else:
             yield "   at a time, and its runs may want more: what takes longer delays is not covered."
-        yield from (f"   Runs are left out in which there would be {message}." for message in self._limits())
+        yield from (f"   Not followed: {message.replace('*/', '')}." for message in self._limits())
         yield " */"
         yield ""
         yield (FOLDER / "preamble.c").read_text(encoding="utf-8")
@@ -168,9 +168,11 @@ class _Output:
         yield ""
 
     def _limits(self) -> list[str]:
-        steps = (step for item in self.source.functions for step in item.body)
+        """Why runs are left out."""
+        functions = [self.program.function_by_name[item.name] for item in self.source.functions]
+        steps = [step for item in functions for step in item.body]
         limits = {step.message for step in steps if isinstance(step, Assert) and step.is_limit}
-        return sorted(re.sub(r" (is|are) not supported$", "", message) for message in limits)
+        return sorted(limits | {step.message for step in steps if isinstance(step, Refuse)})
 
     def _threads(self) -> Iterator[str]:
         """Threads that are started while the program runs."""
@@ -456,7 +458,7 @@ class _Function:
         yield f"assert({self.text(step.condition)} && {_string(step.message)});"
 
     def refuse(self, step: Refuse) -> Iterator[str]:
-        yield f"assert(!{_string('cannot be followed: ' + step.message)});"
+        yield f"__VERIFIER_assume(0); /* {step.message} */"
 
     def show(self, step: Print) -> Iterator[str]:
         yield from ()
