@@ -325,7 +325,7 @@ def _place(operand: Operand, after: Operand | None = None) -> Place:
 
 
 def _moved(base: Expr, offset: Operand, shift: Operand | None) -> Expr:
-    if offset.text.startswith("-") and not offset.text[1:].lstrip().isdigit():
+    if offset.text.startswith("-") and not offset.text[1:].lstrip().isdecimal():
         positive = Operand(offset.text[1:].lstrip(), offset.offset + 1)
         return Binary("sub", 32, base, _flexible(positive, shift))
     value = _flexible(offset, shift)
@@ -410,7 +410,7 @@ def _pair(load: bool, first: Operand, *operands: Operand) -> Code:
     """The second register may be left out: it is the one after the first."""
     if operands[0].text.startswith("["):
         digits = _register(first).removeprefix("R")
-        if not digits.isdigit():
+        if not digits.isdecimal():
             raise first.expected("two registers")
         operands = (Operand(f"R{int(digits) + 1}", first.offset), *operands)
     if len(operands) < 2:

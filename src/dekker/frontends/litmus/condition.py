@@ -79,6 +79,12 @@ _TYPE_WORD = re.compile(r"[A-Za-z_]\w*|\*", re.ASCII)
 _THREAD_NAME = re.compile(THREAD, re.ASCII)
 _EXPECTED_MODELS = re.compile(r"\s*;?\s*with\b(?:\s*[\w.-]+\s*:\s*(?:(?:~\s*)?exists|forall)\b\s*;?)*")
 
+
+def _begins_number(text: str) -> bool:
+    """Not with a digit of another script, nor with one that is raised (²)."""
+    return text[:1].isascii() and text[:1].isdigit()
+
+
 _PRECEDENCE = {"/\\": 3, "&&": 3, "\\/": 2, "||": 2, "=>": 1}
 _DEEPEST = 90
 _LARGEST = 8
@@ -309,7 +315,7 @@ class _Reader:
 
     def index(self) -> int:
         text = self.peek()
-        if not text[:1].isdigit() or parse_number(text) > LAST_INDEX:
+        if not _begins_number(text) or parse_number(text) > LAST_INDEX:
             raise self.error(f"expected a number up to {LAST_INDEX}")
         self.take()
         self.expect("]")
@@ -323,7 +329,7 @@ class _Reader:
         thread = self.thread()
         if thread is not None:
             return self.register(thread, self.name(), start)
-        if text[:1].isdigit() or text == "-":
+        if _begins_number(text) or text == "-":
             return self.number()
         self.accept("&")
         name = self.name()
@@ -362,7 +368,7 @@ class _Reader:
     def number(self) -> int:
         negative = self.accept("-")
         text = self.peek()
-        if not text[:1].isdigit():
+        if not _begins_number(text):
             raise self.error("expected a number", _HINT)
         self.take()
         return -parse_number(text) if negative else parse_number(text)

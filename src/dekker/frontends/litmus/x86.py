@@ -195,7 +195,7 @@ def _term(operand: Operand, text: str) -> Expr:
         return Const(number)
     first, _, second = (piece.strip() for piece in text.partition("*"))
     if second:
-        if first.isdigit():
+        if first.isdecimal():
             first, second = second, first
         part = _part(first)
         if part is None or second not in ("1", "2", "4", "8"):

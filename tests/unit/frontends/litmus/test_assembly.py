@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dekker.errors import DekkerError, ParseError, UnsupportedError
@@ -410,6 +410,9 @@ def test_shuffled_words(text: str, chooser: random.Random) -> None:
 
 
 @given(st.text(CHARACTERS, max_size=60))
+@example("A[²")
+@example("²")
+@example("x=²")
 def test_junk_everywhere(junk: str) -> None:
     survives(junk)
     for word in ("PPC", "X86", "X86_64", "ARM", "AArch64", "RISCV", "C"):

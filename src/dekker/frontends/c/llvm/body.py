@@ -256,7 +256,7 @@ def _fence(cursor: Cursor, op: str, offset: int) -> Instruction:
 
 def _path(cursor: Cursor) -> tuple[int, ...]:
     path: list[int] = []
-    while cursor.token == "," and cursor.tokens[cursor.index + 1].isdigit():
+    while cursor.token == "," and cursor.tokens[cursor.index + 1].isdecimal():
         cursor.index += 1
         path.append(cursor.number())
     return tuple(path)

@@ -82,7 +82,7 @@ class Cursor:
             self.fail(f"`{token}` is expected here")
 
     def number(self) -> int:
-        if not self.token.isdigit():
+        if not self.token.isdecimal():
             self.fail("a number is expected here")
         return int(self.take())
 

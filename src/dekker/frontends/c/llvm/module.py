@@ -155,7 +155,7 @@ class Module:
         body = self._line_end(start)
         header = self.entity(name)
         assert isinstance(header, Header)
-        unnamed = sum(parameter.name.isdigit() for parameter in header.parameters)
+        unnamed = sum(parameter.name.isdecimal() for parameter in header.parameters)
         return read_body(Cursor(self.source, body, end), unnamed)
 
     # --- variables

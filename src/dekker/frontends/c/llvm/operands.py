@@ -236,7 +236,7 @@ def _number(cursor: Cursor, token: str, kind: Type) -> int:
         digits = 4 * len(token[3:])
         value -= (1 << digits) if token[0] == "s" and value >> (digits - 1) else 0
     else:
-        value = int(token) if token.lstrip("+-").isdigit() else cursor.fail("an integer is expected here")
+        value = int(token) if token.lstrip("+-").isdecimal() else cursor.fail("an integer is expected here")
     return value & (1 << bits) - 1
 
 

@@ -148,7 +148,7 @@ class FunctionLowering:
 
     def _variable_names(self, order: list[Block]) -> dict[str, str]:
         """Variables without a name of their own get that of the debug information."""
-        taken = {name for name in self.definitions if not name.isdigit()}
+        taken = {name for name in self.definitions if not name.isdecimal()}
         taken.update(parameter.name for parameter in self.header.parameters)
         names: dict[str, str] = {}
         for block in order:
@@ -157,7 +157,7 @@ class FunctionLowering:
                 if declared is not None and isinstance(declared.address.value, Local):
                     place = declared.address.value.name
                     name = self.symbol.debug.name(declared.variable)
-                    if place.isdigit() and name is not None:
+                    if place.isdecimal() and name is not None:
                         names[place] = _free_name(name, taken)
         for name in self.definitions:
             names.setdefault(name, register_name(name))
@@ -324,7 +324,7 @@ class FunctionLowering:
 
 def register_name(name: str) -> str:
     """Values that LLVM numbers are `%5`; names from the source stay as they are."""
-    return f"%{name}" if name.isdigit() else name
+    return f"%{name}" if name.isdecimal() else name
 
 
 def _successors(block: Block) -> tuple[str, ...]:
