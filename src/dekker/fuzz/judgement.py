@@ -12,7 +12,7 @@ from dekker.models import load_model
 from dekker.result import Result
 from dekker.run.engines import SINGLE_ENGINES, Disagreement, require_agreement, require_same_states
 from dekker.run.prepare import prepare
-from dekker.task import Limits, Task
+from dekker.task import Limits, Search, Task
 
 TIMEOUT_S = 2.0
 UNROLL = 2
@@ -46,7 +46,8 @@ def judge(program: Program, model_name: str, seed: int, timeout_s: float = TIMEO
 def _judge(program: Program, model_name: str, seed: int, timeout_s: float) -> Judgement:
     model = load_model(model_name)
     limits = Limits(UNROLL, timeout_s, counts_known_rounds=program.architecture != "C")
-    task = Task(prepare(program, model), model, limits)
+    # Atomic sections as all engines can have them.
+    task = Task(prepare(program, model), model, limits, search=Search(exact_sections=False))
     results: dict[str, Result] = {}
     for name, run in SINGLE_ENGINES.items():
         try:
