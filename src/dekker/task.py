@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from dekker.cat.model import Model
 from dekker.ir.program import Program
@@ -74,17 +74,13 @@ class Task:
     explorer: Explorer | None = None
 
 
-class Watcher:
+@runtime_checkable
+class Watcher(Protocol):
     """A progress callback that wants to know which task is being worked on."""
 
-    def __init__(self) -> None:
-        self.task: Task | None = None
+    def watch(self, task: Task) -> None: ...
 
-    def watch(self, task: Task) -> None:
-        self.task = task
-
-    def __call__(self, counts: dict[str, int]) -> None:
-        raise NotImplementedError
+    def __call__(self, counts: dict[str, int]) -> object: ...
 
 
 def with_time_left(task: Task, elapsed_s: float) -> Task:

@@ -12,19 +12,19 @@ from types import TracebackType
 
 from dekker.report.estimate_text import duration, rough
 from dekker.resources import resident_mb
-from dekker.task import Task, Watcher
+from dekker.task import Task
 
 FIRST_S, EVERY_S = 1.0, 0.25
 ESTIMATE_AFTER_S, ESTIMATE_S = 2.0, 0.5
 _COUNTED = {"complete": "executions", "states": "states"}
 
 
-class ProgressLine(Watcher):
+class ProgressLine:
     """A progress callback of engines. After a while it asks how many executions there are, if the engine is one that
     explores them. `note` stands in front."""
 
     def __init__(self, note: str = "") -> None:
-        super().__init__()
+        self.task: Task | None = None
         self.note = note
         self.shown = sys.stderr.isatty()
         self.started = self.last = time.monotonic()
@@ -41,7 +41,7 @@ class ProgressLine(Watcher):
         self.clear()
 
     def watch(self, task: Task) -> None:
-        super().watch(task)
+        self.task = task
         self.started = self.last = time.monotonic()
         self.asked, self.in_all = False, None
 
