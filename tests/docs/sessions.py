@@ -28,6 +28,7 @@ FAULT = 2
 IN_DEVELOPMENT = "-p no:cacheprovider -W ignore::pytest.PytestAssertRewriteWarning"  # of an editable installation
 NAME_OF_FILE = re.compile(r"(?:#|//) ([\w-]+\.\w+)")
 SHELL_MARKS = re.compile(r"[|;&<>$*]")
+OF_BUILD_MACHINES = ("CI", "BUILD_NUMBER")  # pytest prints whole messages in its summary where these are set
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Session:
 
     def _in_shell(self, command: str) -> Outcome:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+        kept = {key: value for key, value in os.environ.items() if not _changes_pytest(key)}
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
@@ -117,6 +118,10 @@ class Session:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+def _changes_pytest(variable: str) -> bool:
+    return variable.startswith("PYTEST_") or variable in OF_BUILD_MACHINES
+
+
 def shows(step: Step, outcome: Outcome) -> bool:
     """Whether the page shows what the command printed."""
     if not step.output:
@@ -126,14 +131,16 @@ def shows(step: Step, outcome: Outcome) -> bool:
 
 
 def matches(shown: str, printed: str) -> bool:
+    if shown.strip() == "…":
+        return True
     if not re.search(r"^Time ", shown, re.MULTILINE):
         printed = re.sub(r"^Time .*\n", "", printed, flags=re.MULTILINE)
     pattern = "\n".join("\0" if line.strip() == "…" else _line(line) for line in shown.strip("\n").splitlines())
-    pattern = pattern.replace("\n\0\n", r"\n(?:.*\n)*?").removesuffix("\0")
+    pattern = pattern.replace("\n\0\n", r"\n(?:.*\n)*?").removesuffix("\n\0")
     if pattern.startswith("\0\n"):
         pattern = r"(?:.*\n)*?" + pattern.removeprefix("\0\n")
     ends_open = shown.strip().splitlines()[-1].strip() == "…"
-    return re.fullmatch(pattern + (r"[\s\S]*" if ends_open else r"\s*"), printed.strip("\n")) is not None
+    return re.fullmatch(pattern + (r"(?:\n[\s\S]*)?" if ends_open else r"\s*"), printed.strip("\n")) is not None
 
 
 def _line(line: str) -> str:
