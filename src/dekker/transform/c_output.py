@@ -67,7 +67,8 @@ _KEYWORDS = frozenset(
         *"volatile while main assert exit free malloc calloc abort linux unix asm".split(),
     )
 )
-_RUNTIME = frozenset(("dk_close",))
+_LEFT_OUT = "dk_close"
+"""Here threads leave their sections where they start and await others, and at their end."""
 _TEXTS = ("preamble.c", "machine.c", "operators.c")
 _LOCAL = ("place", "old", "operand", "expected", "desired", "equal", "threads", "unused")
 
@@ -195,14 +196,18 @@ class _Output:
             for number in range(n_own):
                 given += [f"dk_argument[self][{number}]", *["0"] * shadows]
             yield f"void *dk_begin_thread_{n_own}(void *number) {{"
+            yield "  dk_enter_section();"
             yield "  dk_word self = *(dk_word *)number;"
             yield f"  dk_returns[self] = ((dk_word (*)({types}))(dk_pointer)dk_function[self])({', '.join(given)});"
             yield "  dk_drain(self);"
+            yield "  dk_leave_section();"
             yield "  return 0;"
             yield "}"
             yield ""
         yield "dk_word dk_join(dk_word number) {"
+        yield "  dk_leave_section();"
         yield "  pthread_join(dk_handle[number], 0);"
+        yield "  dk_enter_section();"
         yield "  return dk_returns[number];"
         yield "}"
         yield ""
@@ -259,7 +264,9 @@ class _Output:
         given = [self._value(initial.get(name, Const(0))) for name in _Function(self, function).parameters()]
         yield f"void *thread_{number}(void *unused) {{"
         yield "  (void)unused;"
+        yield "  dk_enter_section();"
         yield f"  {self.symbols(function.name)}({', '.join(given)});"
+        yield "  dk_leave_section();"
         yield "  return 0;"
         yield "}"
 
@@ -425,7 +432,7 @@ class _Function:
         given = ", ".join(self.plain(argument) for argument in step.arguments)
         if isinstance(step.function, Address):
             name = step.function.symbol
-            if name not in _RUNTIME:
+            if name != _LEFT_OUT:
                 yield self.set(step.dst, f"{self.output.symbols(name)}({given})")
             return
         types = ", ".join(["dk_word"] * len(step.arguments)) or "void"
@@ -441,7 +448,9 @@ class _Function:
         yield f"dk_number[{number}] = {number};"
         yield from (f"dk_argument[{number}][{at}] = {argument};" for at, argument in enumerate(arguments))
         entry = f"dk_begin_thread_{len(arguments)}"
+        yield "dk_leave_section();"
         yield f"pthread_create(&dk_handle[{number}], 0, {entry}, &dk_number[{number}]);"
+        yield "dk_enter_section();"
         if step.dst is not None:
             yield f"{self.registers(step.dst)} = {number};"
 
@@ -475,6 +484,7 @@ class _Function:
 
     def exit(self, step: Exit) -> Iterator[str]:
         yield from self.save()
+        yield "dk_leave_section();"
         if step.everything:
             yield f"exit((int){self.text(step.status) if step.status is not None else '0'});"
         else:

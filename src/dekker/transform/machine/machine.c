@@ -6,7 +6,8 @@
 
    A delayed access has a slot. Thread t has the slots from t * DK_OWN on; the first DK_OWN_READS of them are for reads.
    A set of slots is a mask. Slots of reads are used once, because registers remember them. Between dk_begin and dk_end
-   no other thread takes a step; dk_pause is a dk_end after which none has to. */
+   no other thread takes a step; dk_begin lets others take some first, dk_resume does not, and dk_pause is a dk_end after
+   which none has to. */
 
 typedef unsigned long long dk_word;
 
@@ -61,6 +62,13 @@ dk_word dk_source[DK_SLOT_COUNT];        /* and what that has taken; */
 dk_word dk_partner[DK_SLOT_COUNT];       /* before that, the slot of the read plus 1 */
 #define DK_LOST (DK_SLOTS + 1)
 #endif
+
+/* One of a set, or DK_NOWHERE. */
+dk_word dk_choose_slot_or_none(dk_word set) {
+  dk_word slot = 0;
+  while (slot < DK_SLOTS && !((set >> slot & 1) && dk_choose_yes())) ++slot;
+  return slot;
+}
 
 /* Memory itself. */
 
@@ -322,12 +330,9 @@ dk_word dk_take(dk_word self, dk_word slot, dk_word address, dk_word size, dk_wo
 /* The delayed write that a read takes, or memory. */
 dk_word dk_choose_source(dk_word self, dk_word at, dk_word floor) {
 #ifdef DK_NON_ATOMIC
-  if (!(at & ~DK_ALL_READS)) return DK_NOWHERE;
-  dk_word source = dk_choose_slot_or_none();
-  __VERIFIER_assume(source == DK_NOWHERE || ((at & ~DK_ALL_READS) >> source & 1));
   (void)self;
   (void)floor;
-  return source;
+  return dk_choose_slot_or_none(at & ~DK_ALL_READS);
 #else
   (void)at;
   if (!floor) return DK_NOWHERE;
@@ -379,7 +384,6 @@ void dk_change_memory(dk_word address, dk_word size, dk_word value) {
 }
 
 void dk_perform_write(dk_word slot) {
-  __VERIFIER_assume(!dk_behind[slot]);
   dk_change_memory(dk_address[slot], dk_size[slot], dk_value[slot]);
 #ifdef DK_NON_ATOMIC
   dk_word address = dk_address[slot], grounds = dk_grounds[slot];
@@ -391,11 +395,16 @@ void dk_perform_write(dk_word slot) {
 #endif
 }
 
-/* If nothing has overtaken it, the run in which it was not delayed does the same. */
+/* Those of a set that can be performed now. If nothing has overtaken an access, the run in which it was not delayed does
+   the same. */
+dk_word dk_ready(dk_word set) {
+  dk_word ready = set & dk_pending & dk_overtaken;
+  for (dk_word i = 0; i < DK_SLOTS; ++i)
+    if (dk_before[i] | dk_behind[i]) ready &= ~DK_BIT(i);
+  return ready;
+}
+
 void dk_perform(dk_word slot) {
-  __VERIFIER_assume(dk_pending >> slot & 1);
-  __VERIFIER_assume(!dk_before[slot]);
-  __VERIFIER_assume(dk_overtaken >> slot & 1);
   dk_overtaken |= dk_elder[slot];
 #ifdef DK_READS
   if (DK_ALL_READS >> slot & 1) {
@@ -419,8 +428,7 @@ void dk_place(dk_word self, dk_word slot, dk_word at) {
   dk_word writes = at & ~DK_ALL_READS;
 #ifdef DK_NON_ATOMIC
   if (writes) {
-    dk_word place = dk_choose_slot_or_none();
-    __VERIFIER_assume(place == DK_NOWHERE || (writes >> place & 1));
+    dk_word place = dk_choose_slot_or_none(writes);
     if (place != DK_NOWHERE) dk_behind[slot] = dk_behind[place] | DK_BIT(place);
     for (dk_word i = 0; i < DK_SLOTS; ++i)
       if ((writes & ~dk_behind[slot]) >> i & 1) dk_behind[i] |= DK_BIT(slot);
@@ -453,10 +461,8 @@ dk_word dk_relevant(dk_word wanted) {
 void dk_approach(dk_word address, dk_word size, dk_word wanted) {
   dk_begin();
   while (1) {
-    dk_word relevant = dk_relevant(wanted | dk_at(address, size));
-    if (!relevant || !dk_choose_yes()) return;
-    dk_word slot = dk_choose_slot();
-    __VERIFIER_assume(relevant >> slot & 1);
+    dk_word slot = dk_choose_slot_or_none(dk_ready(dk_relevant(wanted | dk_at(address, size))));
+    if (slot == DK_NOWHERE) return;
     dk_perform(slot);
     dk_end();
     dk_begin();
