@@ -167,8 +167,8 @@ class Rewriting:
         return Function(function.name, tuple(parameters), tuple(self.body), labels, tuple(self.spans))
 
     def _goes_round_alone(self, step: Instruction) -> bool:
-        """It goes back to where it may come from without an access. One that is delayed is no step of its own, but there
-        is no room for many."""
+        """It goes back to where it may come from without an access. One that is delayed is no step of its own, but
+        there is no room for many."""
         if not isinstance(step, Jump | Branch) or self.function.labels[step.target] > self.index:
             return False
         return passes(self.function, self.function.labels[step.target], self.index, _STEPS)

@@ -66,8 +66,11 @@ dk_word dk_partner[DK_SLOT_COUNT];       /* before that, the slot of the read pl
 /* One of a set, or DK_NOWHERE. */
 dk_word dk_choose_slot_or_none(dk_word set) {
   dk_word slot = 0;
-  while (slot < DK_SLOTS && !((set >> slot & 1) && dk_choose_yes())) ++slot;
-  return slot;
+  while (set >> slot) {
+    if ((set >> slot & 1) && dk_choose_yes()) return slot;
+    ++slot;
+  }
+  return DK_NOWHERE;
 }
 
 /* Memory itself. */
@@ -92,9 +95,9 @@ void dk_put(dk_word address, dk_word size, dk_word value) {
 
 /* The delayed accesses to an address. */
 dk_word dk_at(dk_word address, dk_word size) {
-  dk_word found = 0;
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
-    if (!(dk_pending >> i & 1)) continue;
+  dk_word found = 0, pending = dk_pending;
+  for (dk_word i = 0; pending >> i; ++i) {
+    if (!(pending >> i & 1)) continue;
     if (dk_address[i] == address && dk_size[i] == size)
       found |= DK_BIT(i);
     else if (dk_address[i] < address + size && address < dk_address[i] + dk_size[i])
@@ -132,9 +135,9 @@ dk_word dk_write_slot(dk_word self) {
 /* Grounds. Reads that were performed stand for the grounds of what they took. */
 
 dk_word dk_resolve(dk_word grounds) {
-  dk_word found = grounds & dk_pending;
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
-    if ((grounds & ~dk_pending) >> i & 1) found |= dk_grounds[i];
+  dk_word found = grounds & dk_pending, performed = grounds & ~dk_pending;
+  for (dk_word i = 0; performed >> i; ++i)
+    if (performed >> i & 1) found |= dk_grounds[i];
   return found;
 }
 
@@ -149,9 +152,9 @@ void dk_replace_ground(dk_word read, dk_word by) {
 }
 
 dk_word dk_kept_at(dk_word address) {
-  dk_word i = 0;
-  while (i < DK_SLOTS && !((dk_kept >> i & 1) && dk_address[i] == address)) ++i;
-  return i;
+  for (dk_word i = 0; dk_kept >> i; ++i)
+    if ((dk_kept >> i & 1) && dk_address[i] == address) return i;
+  return DK_NOWHERE;
 }
 
 /* What is in memory now has these grounds; `slot` held the write, if it was delayed. */
@@ -179,14 +182,15 @@ void dk_keep_grounds(dk_word self, dk_word slot, dk_word address, dk_word ground
 
 /* A delayed access was performed. */
 void dk_remove(dk_word slot) {
-  dk_word others = ~DK_BIT(slot);
-  dk_pending &= others;
+  dk_word others = ~DK_BIT(slot), pending = dk_pending & others;
+  dk_pending = pending;
   dk_forget(slot);
   dk_before[slot] = 0;
   dk_behind[slot] = 0;
   dk_elder[slot] = 0;
   dk_overtaken &= others;
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
+  for (dk_word i = 0; pending >> i; ++i) { /* what is not delayed has nothing to forget */
+    if (!(pending >> i & 1)) continue;
     dk_before[i] &= others;
     dk_behind[i] &= others;
     dk_elder[i] &= others;
@@ -283,7 +287,7 @@ void dk_meet(dk_word self, dk_word slot, dk_word write) {
 int dk_fits(dk_word source, dk_word floor, dk_word ceiling, dk_word cap) {
   dk_word write = DK_BIT(source);
   if (floor & ~(write | dk_behind[source])) return 0;
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
+  for (dk_word i = 0; (ceiling | cap) >> i; ++i) {
     if ((ceiling >> i & 1) && !(dk_behind[i] & write)) return 0;
     if ((cap >> i & 1) && i != source && !(dk_behind[i] & write)) return 0;
   }
@@ -297,7 +301,7 @@ void dk_keep_reads_in_order(dk_word self, dk_word slot, dk_word source, dk_word 
     return;
   }
   dk_word write = DK_BIT(source);
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
+  for (dk_word i = 0; dk_pending >> i; ++i) {
     if (earlier >> i & 1) dk_cap[i] |= write;
     if (slot < DK_SLOTS && (dk_earlier[i] >> slot & 1)) dk_floor[i] |= write;
   }
@@ -354,7 +358,7 @@ void dk_perform_read(dk_word slot) {
   dk_word from = source == DK_NOWHERE ? dk_kept_at(address) : source;
   dk_word grounds = from < DK_SLOTS ? dk_grounds[from] : 0;
   __VERIFIER_assume(!(grounds >> slot & 1));
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
+  for (dk_word i = 0; grounds >> i; ++i)
     __VERIFIER_assume(!(grounds >> i & 1) || !(dk_grounds[i] >> slot & 1));
   grounds |= dk_grounds[slot];
 #endif
@@ -399,8 +403,8 @@ void dk_perform_write(dk_word slot) {
    the same. */
 dk_word dk_ready(dk_word set) {
   dk_word ready = set & dk_pending & dk_overtaken;
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
-    if (dk_before[i] | dk_behind[i]) ready &= ~DK_BIT(i);
+  for (dk_word i = 0; ready >> i; ++i)
+    if ((ready >> i & 1) && (dk_before[i] | dk_behind[i])) ready &= ~DK_BIT(i);
   return ready;
 }
 
@@ -430,12 +434,13 @@ void dk_place(dk_word self, dk_word slot, dk_word at) {
   if (writes) {
     dk_word place = dk_choose_slot_or_none(writes);
     if (place != DK_NOWHERE) dk_behind[slot] = dk_behind[place] | DK_BIT(place);
-    for (dk_word i = 0; i < DK_SLOTS; ++i)
+    for (dk_word i = 0; writes >> i; ++i)
       if ((writes & ~dk_behind[slot]) >> i & 1) dk_behind[i] |= DK_BIT(slot);
   }
   __VERIFIER_assume(!(dk_seen[self] & writes & ~dk_behind[slot]));
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
-    if ((writes & dk_updates) >> i & 1) __VERIFIER_assume(dk_is_atomic(i));
+  dk_word updates = writes & dk_updates;
+  for (dk_word i = 0; updates >> i; ++i)
+    if (updates >> i & 1) __VERIFIER_assume(dk_is_atomic(i));
 #else
   dk_behind[slot] = writes & DK_OWN_SLOTS(self);
 #endif
@@ -450,7 +455,7 @@ dk_word dk_relevant(dk_word wanted) {
   dk_word known = 0;
   while (found != known) {
     known = found;
-    for (dk_word i = 0; i < DK_SLOTS; ++i)
+    for (dk_word i = 0; known >> i; ++i)
       if (known >> i & 1) found |= dk_before[i] | dk_behind[i] | dk_at(dk_address[i], dk_size[i]);
   }
   return found;
@@ -596,8 +601,9 @@ void dk_write_now(dk_word self, dk_word address, dk_word size, dk_word value, dk
   dk_overtaken |= dk_pending & DK_OWN_SLOTS(self);
 #ifdef DK_NON_ATOMIC
   if (linked) __VERIFIER_assume(!dk_link_read[self] && dk_link_source[self] == DK_NOWHERE);
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
-    if ((at & dk_updates & ~DK_OWN_SLOTS(self)) >> i & 1) __VERIFIER_assume(dk_source[i] < DK_SLOTS);
+  dk_word updates = at & dk_updates & ~DK_OWN_SLOTS(self);
+  for (dk_word i = 0; updates >> i; ++i)
+    if (updates >> i & 1) __VERIFIER_assume(dk_source[i] < DK_SLOTS);
   dk_break_links(self, address);
 #endif
   dk_change_memory(address, size, value);
