@@ -25,7 +25,7 @@ from dekker.transform.selection import Strategy, select
 
 NAME = "transform"
 PREFIX = "ghb-"
-FEW_DELAYS = (1, 2)
+FEW_DELAYS = (0, 1, 2)
 SAME_AS_THEIRS = ("tso", "pso")
 
 
@@ -39,22 +39,21 @@ def run(task: Task) -> Result:
     for instrumented, limits in _attempts(task, model, selection.delayed):
         result = _search(task, instrumented, limits)
         is_found = limits.stop_at_first and bool(result.violations)
-        if result.stopped_by is not None or is_found or not result.statistics.get("limits"):
+        is_all = instrumented.enough if instrumented.size is None else not result.statistics.get("limits")
+        if result.stopped_by is not None or is_found or is_all:
             break
         covered = instrumented.size
     return _told(task, instrumented, result, covered)
 
 
 def _attempts(task: Task, model: str, delayed: frozenset[AccessPoint]) -> Iterator[tuple[Instrumented, Limits]]:
-    """Where the first violation is enough, there is room for few delays first: these are enough for most, and make far
-    fewer states. What is found with them is there with more."""
+    """Where the first violation is enough, there is no room for delays first, then for few: these are enough for most,
+    and make far fewer states. What is found with them is there with more."""
     grows = task.limits.stop_at_first and task.search.buffer is None
-    started, last = time.perf_counter(), None
-    for buffer in (*(FEW_DELAYS if grows else ()), task.search.buffer):
-        instrumented = instrument(task.program, model, delayed, buffer)
-        if last is not None and instrumented.size == last:
-            continue
-        last = instrumented.size
+    started = time.perf_counter()
+    last = instrument(task.program, model, delayed, task.search.buffer)
+    few = [instrument(task.program, model, delayed, buffer) for buffer in (FEW_DELAYS if grows else ())]
+    for instrumented in (*(item for item in few if item.size != last.size), last):
         limits = task.limits
         if limits.timeout_s is not None:
             limits = replace(limits, timeout_s=max(limits.timeout_s - (time.perf_counter() - started), 1e-3))
@@ -101,6 +100,8 @@ def _told(task: Task, instrumented: Instrumented, result: Result, covered: Size 
     said = []
     if result.stopped_by is not None and covered is not None:
         said.append(f"covered in full: {_room(covered)}")
+    elif instrumented.size is None and not instrumented.enough:
+        said.append("threads delay nothing (--buffer)")
     elif result.statistics.get("limits") and instrumented.size is not None:
         said.append(_room(instrumented.size))
     if instrumented.size is not None and _waits(task.program):

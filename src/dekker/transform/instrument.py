@@ -48,7 +48,7 @@ MOST_STARTED = 4
 @dataclass(frozen=True)
 class Instrumented:
     """`size` is the room for delayed accesses; it is not `enough` if a run may want more. No `size`: nothing is
-    delayed, and the program is as it was."""
+    delayed, and the program is as it was, which is not `enough` if there is something to delay."""
 
     program: Program
     size: Size | None
@@ -63,9 +63,10 @@ def instrument(
     `always`, accesses go through the machine even if there is nothing to delay."""
     reads = "DK_READS" in FEATURES[model]
     kinds = _delayable(model)
-    points = frozenset(point for point in delayed if isinstance(instruction_at(program, point), kinds))
+    wanted = frozenset(point for point in delayed if isinstance(instruction_at(program, point), kinds))
+    points = frozenset[AccessPoint]() if buffer == 0 else wanted
     if not points and not always:
-        return Instrumented(program, None)
+        return Instrumented(program, None, points == wanted)
     _refuse_names(program)
     size, enough = _size(program, model, points, buffer)
     values = ValueSets(program) if reads else None
@@ -80,7 +81,7 @@ def instrument(
         functions=(*changed, *starts, *functions),
         threads=tuple(_with_number(outer, thread, number) for number, thread in enumerate(program.threads)),
     )
-    return Instrumented(result, size, enough)
+    return Instrumented(result, size, enough and points == wanted)
 
 
 def _delayable(model: str) -> tuple[type[Any], ...]:
