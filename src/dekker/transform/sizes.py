@@ -18,6 +18,8 @@ Weight = Callable[[str, int, Instruction], float]
 def executions(program: Program, weight: Weight) -> dict[str, float]:
     """By function, how often instructions are executed in a call of it at most, counted with their weight; infinite if
     one of them is in a loop, or calls are nested without end."""
+    if not any(weight(item.name, index, step) for item in program.functions for index, step in enumerate(item.body)):
+        return {function.name: 0 for function in program.functions}
     counter = _Counter(program, weight)
     return {function.name: counter.of(function.name) for function in program.functions}
 
