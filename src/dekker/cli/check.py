@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from dekker.cli.cluster import CLUSTER, crew_at, explore_with
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import Exports, export_options, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
@@ -52,6 +54,7 @@ STATUS = {
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
 @click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc: threads that explore.")
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
+@CLUSTER
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
@@ -78,6 +81,7 @@ def command(
     max_traces: int | None,
     jobs: int,
     checkpoint: str | None,
+    cluster: str | None,
     leaks: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
@@ -118,8 +122,8 @@ def command(
     )
     if estimate:
         return _show_estimate(paths, options)
-    with ProgressLine() as progress:
-        report = check(paths, options, progress)
+    with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
+        report = check(paths, replace(options, explore=explore_with(crew)), progress)
     if witness_file is not None:
         write_run(witness_file, report)
     if graph_file is not None:

@@ -66,7 +66,7 @@ class Checkpoints:
             self.progress = Progress(digest)
         content = _task_content(task, self.about)
         started, slice_s = time.monotonic(), min(FIRST_SLICE_S, self.every_s)
-        with _interrupts_between_slices() as interrupts:
+        with noted_interrupts() as interrupts:
             while not self.progress.finished:
                 limited = _limited(request, self.progress, time.monotonic() - started)
                 part = self._slice(task, limited, slice_s, interrupts)
@@ -104,8 +104,8 @@ class Interrupts:
 
 
 @contextmanager
-def _interrupts_between_slices() -> Iterator[Interrupts]:
-    """A file that is being written is written to the end."""
+def noted_interrupts() -> Iterator[Interrupts]:
+    """Ctrl-C does not tear apart what belongs together: a file that is being written is written to the end."""
     interrupts = Interrupts()
 
     def note(signum: int, frame: object) -> None:
@@ -197,7 +197,7 @@ def _task_content(task: Task, about: dict[str, Any]) -> dict[str, Any]:
 
 def _plain_progress(progress: Progress) -> dict[str, Any]:
     rest = progress.rest
-    kept = [item.name for item in fields(Exploration) if item.name not in ("rest", "started_again")]
+    kept = [item.name for item in fields(Exploration) if item.name not in ("rest", "started_again", "asking")]
     return {
         "digest": progress.digest,
         "finished": progress.finished,

@@ -1,0 +1,158 @@
+"""A crew on a Dask cluster. The only importer of Dask."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from dekker.cluster.crew import Crew, CrewLost
+from dekker.cluster.explorer import version_error
+from dekker.cluster.worker import dekker_version
+from dekker.errors import InputError
+
+try:
+    import dask
+    import distributed
+except ImportError as missing:
+    raise InputError(f"--cluster needs Dask ({missing})", hint="pip install 'dekker[cluster]'") from None
+
+LOCAL = "local"
+CONNECT_S = 10.0
+WORKERS_S = 10.0
+"""How long to wait for the first worker."""
+LOOK_FOR_WORKERS_S = 1.0
+MOST_DEATHS = 10
+"""Times that Dask gives up a task because workers died that had it (each time after some); then it is the task's
+fault."""
+QUIET = {
+    "distributed.worker.daemon": False,
+    "distributed.logging": {"distributed": "critical", "bokeh": "critical", "tornado": "critical"},
+    "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
+}
+
+
+class DaskCrew(Crew):
+    def __init__(self, client: distributed.Client, address: str) -> None:
+        self._client = client
+        self._executor = client.get_executor(pure=False)
+        self._address = address
+        self._slots = 0
+        self._looked: float | None = None
+
+    def slots(self) -> int:
+        now = time.monotonic()
+        if self._looked is None or now - self._looked > LOOK_FOR_WORKERS_S:
+            self._looked = now
+            try:
+                self._slots = sum(self._client.nthreads().values())
+            except OSError:
+                raise self._lost() from None
+        return self._slots
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        promise: Future[Any] = Future()
+        self._send(promise, MOST_DEATHS, function, arguments)
+        return promise
+
+    def _send(
+        self, promise: Future[Any], deaths_left: int, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
+        sent = self._executor.submit(function, *arguments)
+        promise.add_done_callback(lambda done: done.cancelled() and sent.cancel())
+        sent.add_done_callback(
+            partial(self._deliver, promise, deaths_left, function, arguments),
+        )
+
+    def _deliver(
+        self,
+        promise: Future[Any],
+        deaths_left: int,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        sent: Future[Any],
+    ) -> None:
+        if promise.done():
+            return
+        try:
+            promise.set_result(sent.result())
+        except CancelledError:
+            promise.set_exception(self._lost())
+        except distributed.KilledWorker:
+            if deaths_left:
+                self._send(promise, deaths_left - 1, function, arguments)
+            else:
+                promise.set_exception(
+                    CrewLost("workers die of this work, again and again", hint="give them more memory")
+                )
+        except BaseException as error:
+            promise.set_exception(error)
+
+    def _lost(self) -> CrewLost:
+        return CrewLost(f"the cluster at {self._address} went away")
+
+
+@contextmanager
+def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
+    """`local`, or `local:N`, is a cluster of this machine's own with as many processes as cores, `jobs`, or N; others
+    are where `dask scheduler` says that it is."""
+    name, _, number = address.partition(":")
+    with dask.config.set(QUIET):
+        if name != LOCAL:
+            with _client(address) as client:
+                yield _ready(client, address)
+            return
+        with (
+            distributed.LocalCluster(
+                n_workers=_local_workers(number, jobs),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield _ready(client, address)
+
+
+def _local_workers(number: str, jobs: int | None) -> int:
+    if not number:
+        return jobs or os.cpu_count() or 1
+    if not number.isdecimal() or not 0 < int(number) <= 1024:
+        raise InputError(f"'{LOCAL}:{number}' is no cluster", hint=f"{LOCAL}:4 has four workers")
+    return int(number)
+
+
+def _client(address: str) -> distributed.Client:
+    try:
+        return distributed.Client(address, timeout=CONNECT_S)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f"there is no Dask scheduler at '{address}': {error}",
+            hint="`dask scheduler` prints its address, such as tcp://10.0.0.1:8786",
+        ) from None
+
+
+def _ready(client: distributed.Client, address: str) -> DaskCrew:
+    """There are workers, and they have the same Dekker."""
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_S)
+    except TimeoutError:
+        raise InputError(
+            f"the Dask scheduler at '{address}' has no workers", hint=f"start some with `dask worker {address}`"
+        ) from None
+    try:
+        versions = client.run(dekker_version)
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"the workers of '{address}' cannot load Dekker: {error}", hint="`pip install dekker` where they run"
+        ) from None
+    for version in versions.values():
+        if version != dekker_version():
+            raise version_error(version)
+    return DaskCrew(client, address)
