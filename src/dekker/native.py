@@ -6,7 +6,7 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from hashlib import sha256
@@ -19,7 +19,7 @@ from dekker._core import merge_known as merge_natively
 from dekker._core import probe as probe_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
-from dekker.task import Limits, Progress, Task
+from dekker.task import Explorer, Limits, Progress, Task
 
 __all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore", "probe"]
 
@@ -229,6 +229,14 @@ class Request:
             (self.limits.unroll, self.limits.counts_known_rounds, self.limits.stop_at_first, self.examples),
         )
         return sha256(repr(question).encode()).hexdigest()
+
+
+Explore = Callable[[Request, Work], Exploration]
+
+
+def explorer_with(explore: Explore | None) -> Explorer | None:
+    """For tasks that are explored by another than the core."""
+    return None if explore is None else lambda task, request: explore(request, WHOLE)
 
 
 def merge_known(total: Known, part: Known) -> tuple[Known, bool]:

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from dekker.cluster.crew import Crew
-    from dekker.run.checkpoint import Explore
+    from dekker.native import Explore
 
 CLUSTER = click.option(
     "--cluster",

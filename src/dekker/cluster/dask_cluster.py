@@ -6,14 +6,13 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from dekker.cluster.crew import Crew, CrewLost
-from dekker.cluster.explorer import version_error
-from dekker.cluster.worker import dekker_version
+from dekker.cluster.crew import Crew, CrewLost, DeadlyWork
+from dekker.cluster.worker import dekker_version, versioned
 from dekker.errors import InputError
 
 try:
@@ -27,7 +26,7 @@ CONNECT_S = 10.0
 WORKERS_S = 10.0
 """How long to wait for the first worker."""
 LOOK_FOR_WORKERS_S = 1.0
-MOST_DEATHS = 10
+MOST_DEATHS = 3
 """Times that Dask gives up a task because workers died that had it (each time after some); then it is the task's
 fault."""
 QUIET = {
@@ -57,39 +56,35 @@ class DaskCrew(Crew):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
         promise: Future[Any] = Future()
-        self._send(promise, MOST_DEATHS, function, arguments)
+        self._send(promise, partial(self._executor.submit, versioned, function, *arguments), MOST_DEATHS)
         return promise
 
-    def _send(
-        self, promise: Future[Any], deaths_left: int, function: Callable[..., Any], arguments: tuple[Any, ...]
-    ) -> None:
-        sent = self._executor.submit(function, *arguments)
+    def _send(self, promise: Future[Any], send: Callable[[], Future[Any]], deaths_left: int) -> None:
+        sent = send()
         promise.add_done_callback(lambda done: done.cancelled() and sent.cancel())
-        sent.add_done_callback(
-            partial(self._deliver, promise, deaths_left, function, arguments),
-        )
+        sent.add_done_callback(partial(self._deliver, promise, send, deaths_left))
 
     def _deliver(
-        self,
-        promise: Future[Any],
-        deaths_left: int,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        sent: Future[Any],
+        self, promise: Future[Any], send: Callable[[], Future[Any]], deaths_left: int, done: Future[Any]
     ) -> None:
         if promise.done():
             return
         try:
-            promise.set_result(sent.result())
+            version, result = done.result()
+            if version != dekker_version():
+                raise _other_version(version)
+            promise.set_result(result)
         except CancelledError:
             promise.set_exception(self._lost())
         except distributed.KilledWorker:
             if deaths_left:
-                self._send(promise, deaths_left - 1, function, arguments)
+                self._send(promise, send, deaths_left - 1)
             else:
                 promise.set_exception(
-                    CrewLost("workers die of this work, again and again", hint="give them more memory")
+                    DeadlyWork("workers die of a part of this work", hint="they may need more memory")
                 )
+        except InvalidStateError:
+            pass  # it was cancelled just now
         except BaseException as error:
             promise.set_exception(error)
 
@@ -154,5 +149,12 @@ def _ready(client: distributed.Client, address: str) -> DaskCrew:
         ) from None
     for version in versions.values():
         if version != dekker_version():
-            raise version_error(version)
+            raise _other_version(version)
     return DaskCrew(client, address)
+
+
+def _other_version(theirs: str) -> InputError:
+    return InputError(
+        f"a worker of the cluster has Dekker {theirs}, and here it is {dekker_version()}",
+        hint="install the same version on all machines",
+    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from dekker.cluster.coordinator import Call, Coordinator
-from dekker.cluster.crew import Crew, CrewLost
-from dekker.cluster.worker import Answer, answer, dekker_version, question_of
-from dekker.errors import InputError
+from dekker.cluster.crew import Crew, Patience, wait_for_one
+from dekker.cluster.worker import answer, question_of
 from dekker.native import Exploration, Request, Rest, Work
 from dekker.resources import resident_mb
 from dekker.run.checkpoint import noted_interrupts
@@ -17,8 +16,6 @@ from dekker.run.checkpoint import noted_interrupts
 CALLS_PER_SLOT = 2
 """So that nobody waits for the next call while its answer travels."""
 LOOK_S = 0.05
-PATIENCE_S = 120.0
-"""How long to wait for workers when the last has gone."""
 
 
 @dataclass
@@ -30,17 +27,15 @@ class _Session:
     question: bytes
     coordinator: Coordinator
     started: float = field(default_factory=time.monotonic)
-    calls: dict[Future[Answer], Call] = field(default_factory=dict)
+    calls: dict[Future[Exploration | None], Call] = field(default_factory=dict)
     to_tell: int = 0
     """Calls that bring the question along."""
-    seen_workers: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.patience = Patience(self.crew)
 
     def hand_out(self) -> None:
-        slots = self.crew.slots()
-        if slots:
-            self.seen_workers = time.monotonic()
-        elif time.monotonic() - self.seen_workers > PATIENCE_S:
-            raise CrewLost("the cluster has no workers any more", hint="start `dask worker` and try again")
+        slots = self.patience.slots()
         while len(self.calls) < CALLS_PER_SLOT * slots:
             call = self.coordinator.next_call(slots, time.monotonic() - self.started)
             if call is None:
@@ -50,16 +45,13 @@ class _Session:
             self.calls[self.crew.submit(answer, call, self.digest, question)] = call
 
     def take_answers(self) -> None:
-        if not self.calls:
-            time.sleep(LOOK_S)
-            return
-        done, _ = wait(self.calls, timeout=LOOK_S, return_when=FIRST_COMPLETED)
-        for future in done:
+        wait_for_one(self.calls, LOOK_S)
+        for future in [future for future in self.calls if future.done()]:
             call = self.calls.pop(future)
             if future.cancelled():
                 self.coordinator.lose(call)
                 continue
-            found = _same_version(future.result())
+            found = future.result()
             if found is None:
                 self.to_tell = CALLS_PER_SLOT * self.crew.slots()
                 self.coordinator.lose(call)
@@ -69,26 +61,13 @@ class _Session:
             if not self.coordinator.is_running(call):
                 self._drop(future)
 
-    def _drop(self, future: Future[Answer]) -> None:
+    def _drop(self, future: Future[Exploration | None]) -> None:
         del self.calls[future]
         future.cancel()
 
     def abandon(self) -> None:
         for future in list(self.calls):
             self._drop(future)
-
-
-def _same_version(found: Answer) -> Exploration | None:
-    if found.version != dekker_version():
-        raise version_error(found.version)
-    return found.found
-
-
-def version_error(theirs: str) -> InputError:
-    return InputError(
-        f"a worker of the cluster has Dekker {theirs}, and here it is {dekker_version()}",
-        hint="install the same version on all machines",
-    )
 
 
 class CrewExplorer:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from threading import Lock
+from typing import Any, TypeVar
 
 from dekker.cluster.coordinator import Call
 from dekker.native import Exploration, Request, explore
 from dekker.task import Limits
+
+T = TypeVar("T")
 
 PROTOCOL = 1
 """Changes with what is sent."""
@@ -23,14 +27,6 @@ MOST_QUESTIONS = 8
 
 _questions: OrderedDict[str, Request] = OrderedDict()
 _lock = Lock()
-
-
-@dataclass(frozen=True)
-class Answer:
-    """`found` is None if the worker does not know the question. `version` is that of the worker."""
-
-    version: str
-    found: Exploration | None
 
 
 @lru_cache
@@ -47,12 +43,18 @@ def question_of(request: Request) -> bytes:
     return zlib.compress(pickle.dumps(replace(request, limits=kept, progress=None)))
 
 
-def answer(call: Call, digest: str, question: bytes | None) -> Answer:
+def versioned(function: Callable[..., T], *arguments: Any) -> tuple[str, T]:
+    """So that whoever asks can tell whether it was the same function."""
+    return dekker_version(), function(*arguments)
+
+
+def answer(call: Call, digest: str, question: bytes | None) -> Exploration | None:
+    """None if the worker does not know the question."""
     request = _known_question(digest, question)
     if request is None:
-        return Answer(dekker_version(), None)
+        return None
     limits = replace(request.limits, max_traces=call.max_traces)
-    return Answer(dekker_version(), explore(replace(request, limits=limits), call.work()))
+    return explore(replace(request, limits=limits), call.work())
 
 
 def _known_question(digest: str, question: bytes | None) -> Request | None:

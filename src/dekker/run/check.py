@@ -17,10 +17,10 @@ from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
-from dekker.native import WHOLE, explore
+from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
-from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, Explore, read_checkpoint
+from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
 from dekker.run.checkpoint import Progress as Done
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
@@ -70,14 +70,13 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
 
 
 def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer | None:
-    explore = options.explore
-    if options.checkpoint is None and explore is None:
+    if options.checkpoint is None and options.explore is None:
         return None
     if options.engine not in (None, RSMC):
-        problem = "does not explore on a cluster" if explore is not None else "writes no checkpoints"
+        problem = "does not explore on a cluster" if options.explore is not None else "writes no checkpoints"
         raise InputError(f"the engine {options.engine} {problem}", hint=f"use --engine {RSMC}")
     if options.checkpoint is None:
-        return None if explore is None else lambda task, request: explore(request, WHOLE)
+        return explorer_with(options.explore)
     return _checkpoints(options.checkpoint, about or {}, options)
 
 

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from base64 import b85decode, b85encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dekker.errors import InputError
-from dekker.native import EVERYTHING, Exploration, Known, Request, Rest, Work, explore
+from dekker.native import EVERYTHING, Exploration, Explore, Known, Request, Rest, Work, explore
 from dekker.replay.record import model_text
 from dekker.run.parts import NOTHING, put_together
 from dekker.run.program_texts import REPRESENTATION, program_text, read_program_text
@@ -35,8 +35,6 @@ FIRST_SLICE_S = 0.2
 DEFAULT_EVERY_S = 30.0
 SHARE_OF_WRITING = 20
 """Slices are at least so many times as long as writing takes."""
-
-Explore = Callable[[Request, Work], Exploration]
 
 
 @dataclass(frozen=True)
