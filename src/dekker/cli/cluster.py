@@ -1,40 +1,11 @@
-"""The option `--cluster`, and the crew that it names."""
+"""The option that all verbs have that can work on a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
 import click
-
-if TYPE_CHECKING:
-    from dekker.cluster.crew import Crew
-    from dekker.native import Explore
 
 CLUSTER = click.option(
     "--cluster",
     metavar="ADDRESS",
     help="Work on a Dask cluster: where `dask scheduler` is, or local, or local:N for N processes here.",
 )
-
-
-@contextmanager
-def crew_at(address: str | None, jobs: int) -> Iterator[Crew | None]:
-    """None without an address. More than one job is how many processes a local cluster has."""
-    if address is None:
-        yield None
-        return
-    from dekker.cluster.dask_cluster import dask_crew  # noqa: PLC0415 — slow to load, and may be missing
-
-    with dask_crew(address, jobs if jobs > 1 else None) as crew:
-        yield crew
-
-
-def explore_with(crew: Crew | None) -> Explore | None:
-    """In the place of the core; None: the core itself."""
-    if crew is None:
-        return None
-    from dekker.cluster.explorer import CrewExplorer  # noqa: PLC0415 — few need it
-
-    return CrewExplorer(crew)

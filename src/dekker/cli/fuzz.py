@@ -9,9 +9,10 @@ from time import monotonic
 
 import click
 
-from dekker.cli.cluster import CLUSTER, crew_at
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.limits import JOBS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.fuzz.campaign import Coverage, Extent, Problem, campaign
 from dekker.fuzz.kinds import KINDS

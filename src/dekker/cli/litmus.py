@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from dekker.cli.cluster import CLUSTER, crew_at
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.exports import JUNIT, Exports
 from dekker.cli.limits import JOBS, MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
@@ -21,6 +21,7 @@ from dekker.cli.pictures import GRAPH, HTML, write_graph, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.cli.search import SELECT
 from dekker.cli.witness_files import WitnessWriter, terminal_width
+from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.models import load_model
 from dekker.report.estimate_text import rough

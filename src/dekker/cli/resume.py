@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from dekker.cli.check import STATUS, write_run
-from dekker.cli.cluster import CLUSTER, crew_at, explore_with
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.exports import write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, SECONDS, TRACES
 from dekker.cli.progress import ProgressLine
 from dekker.cli.witness_files import terminal_width
+from dekker.cluster import crew_at, explore_with
 from dekker.report.check_report import check_json, check_text
 from dekker.run.check import CheckOptions, resume
 from dekker.task import Limits
