@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from dekker.cluster.crew import Crew, CrewLost, DeadlyWork
 from dekker.cluster.worker import dekker_version, versioned
@@ -20,6 +20,8 @@ try:
     import distributed
 except ImportError as missing:
     raise InputError(f"--cluster needs Dask ({missing})", hint="pip install 'dekker[cluster]'") from None
+
+T = TypeVar("T")
 
 LOCAL = "local"
 CONNECT_S = 10.0
@@ -88,6 +90,10 @@ class DaskCrew(Crew):
         except BaseException as error:
             promise.set_exception(error)
 
+    def run_everywhere(self, function: Callable[[], T]) -> list[T]:
+        """By each worker, once, beside what it does."""
+        return list(self._client.run(function, on_error="ignore").values())
+
     def _lost(self) -> CrewLost:
         return CrewLost(f"the cluster at {self._address} went away")
 
@@ -107,7 +113,8 @@ def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
                 n_workers=_local_workers(number, jobs),
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=":0",  # for the rest of what a scheduler serves
+                scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
             ) as cluster,
             distributed.Client(cluster) as client,

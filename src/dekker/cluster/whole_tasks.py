@@ -84,7 +84,7 @@ def _with_text(test: Test) -> Test:
         validate(program)
         return replace(test, text=text, program=program)
     except InputError as error:
-        return replace(test, error=error)
+        return replace(test, program=error)
 
 
 def compare_on(

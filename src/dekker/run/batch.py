@@ -54,12 +54,13 @@ class BatchOptions:
 
 @dataclass(frozen=True)
 class Test:
-    """A file to run, or why there is none at that path, or a text that is called so, or what was read from it."""
+    """A file to run, or why there is none at that path, or a text that is called so. `program` is what was read from
+    it already, or why that could not be."""
 
     path: str
     error: InputError | None = None
     text: str | None = None
-    program: Program | None = None
+    program: Program | InputError | None = None
 
 
 def find_tests(paths: Sequence[str]) -> list[Test]:
@@ -156,6 +157,8 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
 
 
 def _read(test: Test) -> Program:
+    if isinstance(test.program, InputError):
+        raise test.program
     if test.program is not None:
         return test.program
     program = parse_files((test.path,)) if test.text is None else parse_program(Source(test.path, test.text))
