@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.native import explorer_with
 from dekker.run.batch import BatchOptions, find_tests, run_batch
+from dekker.run.checkpoint import read_checkpoint
 from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -171,6 +174,24 @@ def test_the_api_asks_a_cluster(address: str) -> None:
 
 
 @contextmanager
+def scheduler_process(ready: Connection) -> Iterator[multiprocessing.Process]:
+    """A cluster in a process of its own, with all it has."""
+    process = multiprocessing.get_context("spawn").Process(target=_schedule, args=(ready,))
+    process.start()
+    try:
+        yield process  # type: ignore[misc]
+    finally:
+        process.kill()
+        process.join()
+
+
+def _schedule(ready: Connection) -> None:
+    with local_cluster(1) as cluster:
+        ready.send(cluster.scheduler_address)
+        time.sleep(600)
+
+
+@contextmanager
 def workers_killed(crew: DaskCrew, kills: int, seed: int) -> Iterator[list[int]]:
     """Kills so many workers at random moments; each is started again by its nanny. Which were killed."""
     chosen, killed, is_over = random.Random(seed), list[int](), threading.Event()
@@ -242,12 +263,31 @@ def test_a_checkpoint_of_a_cluster_goes_on_without(tmp_path: Path, address: str)
 
 
 def test_an_interrupt_says_what_was_covered(tmp_path: Path, address: str) -> None:
-    file = racing_file(tmp_path, 13)
-    with interruptible([*COMMAND, "check", str(file), "-m", "power", "--keep-going", "--cluster", address]) as process:
-        time.sleep(6)
+    file, state = racing_file(tmp_path, 13), tmp_path / "state"
+    with interruptible([*check_command(file, "power", state), "--cluster", address]) as process:
+        while process.poll() is None and not state.exists():
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert "stopped by interrupt" in out
+    assert read_checkpoint(state).progress.rest.units
+
+
+def test_a_scheduler_that_dies_ends_the_command(tmp_path: Path) -> None:
+    """With an error, and a checkpoint to go on from."""
+    file, state = racing_file(tmp_path, 13), tmp_path / "state"
+    ready, asked = multiprocessing.Pipe()
+    with scheduler_process(ready) as scheduler:
+        command = [*check_command(file, "power", state), "--cluster", asked.recv()]
+        with interruptible(command) as process:
+            while process.poll() is None and not state.exists():
+                time.sleep(0.05)
+            scheduler.kill()
+            _, err = process.communicate(timeout=100)
+    assert process.returncode == 2
+    assert "went away" in err
+    assert "Traceback" not in err
+    assert read_checkpoint(state).progress.rest.units
 
 
 def test_a_timeout_ends_the_search(tmp_path: Path, address: str) -> None:

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, InvalidStateError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,7 +16,6 @@ from dekker.cluster.worker import dekker_version, versioned
 from dekker.errors import InputError
 
 try:
-    import dask
     import distributed
 except ImportError as missing:
     raise InputError(f"--cluster needs Dask ({missing})", hint="pip install 'dekker[cluster]'") from None
@@ -31,17 +30,12 @@ LOOK_FOR_WORKERS_S = 1.0
 MOST_DEATHS = 3
 """Times that Dask gives up a task because workers died that had it (each time after some); then it is the task's
 fault."""
-QUIET = {
-    "distributed.worker.daemon": False,
-    "distributed.logging": {"distributed": "critical", "bokeh": "critical", "tornado": "critical"},
-    "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
-}
+TALKATIVE = ("distributed", "tornado")
 
 
 class DaskCrew(Crew):
     def __init__(self, client: distributed.Client, address: str) -> None:
         self._client = client
-        self._executor = client.get_executor(pure=False)
         self._address = address
         self._slots = 0
         self._looked: float | None = None
@@ -58,44 +52,53 @@ class DaskCrew(Crew):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
         promise: Future[Any] = Future()
-        self._send(promise, partial(self._executor.submit, versioned, function, *arguments), MOST_DEATHS)
+        self._send(promise, partial(self._client.submit, versioned, function, *arguments, pure=False), MOST_DEATHS)
         return promise
 
-    def _send(self, promise: Future[Any], send: Callable[[], Future[Any]], deaths_left: int) -> None:
+    def _send(self, promise: Future[Any], send: Callable[[], distributed.Future], deaths_left: int) -> None:
         sent = send()
         promise.add_done_callback(lambda done: done.cancelled() and sent.cancel())
         sent.add_done_callback(partial(self._deliver, promise, send, deaths_left))
 
     def _deliver(
-        self, promise: Future[Any], send: Callable[[], Future[Any]], deaths_left: int, done: Future[Any]
+        self,
+        promise: Future[Any],
+        send: Callable[[], distributed.Future],
+        deaths_left: int,
+        sent: distributed.Future,
     ) -> None:
+        """In a thread of Dask's. Whatever happens, the promise is kept."""
         if promise.done():
             return
         try:
-            version, result = done.result()
+            version, result = sent.result()
             if version != dekker_version():
                 raise _other_version(version)
             promise.set_result(result)
-        except CancelledError:
-            promise.set_exception(self._lost())
         except distributed.KilledWorker:
             if deaths_left:
                 self._send(promise, send, deaths_left - 1)
             else:
-                promise.set_exception(
-                    DeadlyWork("workers die of a part of this work", hint="they may need more memory")
-                )
-        except InvalidStateError:
-            pass  # it was cancelled just now
+                _break(promise, DeadlyWork("workers die of a part of this work", hint="they may need more memory"))
+        except (CancelledError, OSError):
+            _break(promise, self._lost())
         except BaseException as error:
-            promise.set_exception(error)
+            _break(promise, error)
 
     def run_everywhere(self, function: Callable[[], T]) -> list[T]:
         """By each worker, once, beside what it does."""
         return list(self._client.run(function, on_error="ignore").values())
 
     def _lost(self) -> CrewLost:
-        return CrewLost(f"the cluster at {self._address} went away")
+        return CrewLost(
+            f"the cluster at {self._address} went away",
+            hint="`dekker resume` goes on from a checkpoint, if there is one",
+        )
+
+
+def _break(promise: Future[Any], error: BaseException) -> None:
+    with suppress(InvalidStateError):  # nobody waits for it any more
+        promise.set_exception(error)
 
 
 @contextmanager
@@ -103,7 +106,7 @@ def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
     """`local`, or `local:N`, is a cluster of this machine's own with as many processes as cores, `jobs`, or N; others
     are where `dask scheduler` says that it is."""
     name, _, number = address.partition(":")
-    with dask.config.set(QUIET):
+    with _quiet():
         if name != LOCAL:
             with _client(address) as client:
                 yield _ready(client, address)
@@ -120,6 +123,20 @@ def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
             distributed.Client(cluster) as client,
         ):
             yield _ready(client, address)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What goes wrong is said by us, in fewer words."""
+    names = (name for name in logging.root.manager.loggerDict if name.startswith(TALKATIVE))
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 def _local_workers(number: str, jobs: int | None) -> int:
