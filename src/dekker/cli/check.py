@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,9 +22,12 @@ from dekker.cluster import crew_at, explore_with
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check, estimated
+from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check, task_to_estimate
 from dekker.run.engines import ALL, ENGINES
 from dekker.task import Limits, Search
+
+if TYPE_CHECKING:
+    from dekker.cluster.crew import Crew
 
 ESTIMATE_SECONDS = 5.0
 
@@ -122,7 +126,8 @@ def command(
         checkpoint=checkpoint,
     )
     if estimate:
-        return _show_estimate(paths, options)
+        with crew_at(cluster, jobs) as crew:
+            return _show_estimate(paths, options, crew)
     with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
         report = check(paths, replace(options, explore=explore_with(crew)), progress)
     if witness_file is not None:
@@ -141,10 +146,14 @@ def command(
     return STATUS[report.verdict]
 
 
-def _show_estimate(paths: tuple[str, ...], options: CheckOptions) -> int:
+def _show_estimate(paths: tuple[str, ...], options: CheckOptions, crew: Crew | None) -> int:
     """For as long as --timeout says, or a few seconds. How many there are says nothing about what they show."""
-    model, found = estimated(paths, options, options.limits.timeout_s or ESTIMATE_SECONDS)
-    print(f"{estimate_line(found.mean, found.low, found.high)} under {model}")
+    from dekker.cluster.estimate import estimate_on  # noqa: PLC0415 — few ask for it
+    from dekker.run.estimate import estimate  # noqa: PLC0415
+
+    task, seconds = task_to_estimate(paths, options), options.limits.timeout_s or ESTIMATE_SECONDS
+    found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
+    print(f"{estimate_line(found.mean, found.low, found.high)} under {task.model.name}")
     blocked = f", about {rough(found.blocked)} blocked" if found.blocked >= 0.5 else ""
     print(f"  {found.probes} random probes in {found.time_s:.1f} s{blocked}")
     if found.heavy:

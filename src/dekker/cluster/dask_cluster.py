@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, InvalidStateError
@@ -112,17 +114,35 @@ def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
                 yield _ready(client, address)
             return
         with (
-            distributed.LocalCluster(
-                n_workers=_local_workers(number, jobs),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=":0",  # for the rest of what a scheduler serves
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
+            _local_cluster(_local_workers(number, jobs)) as cluster,
             distributed.Client(cluster) as client,
         ):
             yield _ready(client, address)
+
+
+def _local_cluster(n_workers: int) -> distributed.LocalCluster:
+    with _interrupts_ignored():
+        return distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",  # for the rest of what a scheduler serves
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that are started meanwhile leave Ctrl-C to this one for good."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
@@ -26,9 +26,6 @@ from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
-
-if TYPE_CHECKING:
-    from dekker.run.estimate import Estimate
 
 DEFAULT_UNROLL = 4
 DEFAULT_SEARCH = Search()
@@ -153,14 +150,11 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     )
 
 
-def estimated(paths: Sequence[str], options: CheckOptions, seconds: float) -> tuple[str, Estimate]:
-    """The name of the model, and about how many executions the program has."""
-    from dekker.run.estimate import estimate  # noqa: PLC0415 — few ask for it
-
+def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:
+    """How many executions there are does not depend on which go wrong."""
     program = read_program(paths, options)
     model = load_model(options.model or default_model(program))
-    task = Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
-    return model.name, estimate(task, seconds)
+    return Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:
