@@ -120,7 +120,7 @@ class Coordinator:
     def _taken(self, slots: int) -> tuple[Unit, ...]:
         """Large and small ones, or if there are many, small ones."""
         n_units = len(self._units)
-        wanted = max(1, min(MOST_UNITS, n_units // (2 * slots)))
+        wanted = min(MOST_UNITS, -(-n_units // (2 * slots)))
         are_many = n_units >= MOST_UNITS * slots
         step = 1 if are_many else n_units // wanted
         last = n_units - 1 if are_many else step * (wanted - 1)

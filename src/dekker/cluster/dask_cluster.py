@@ -18,6 +18,7 @@ from dekker.cluster.worker import dekker_version, versioned
 from dekker.errors import InputError
 
 try:
+    import dask
     import distributed
 except ImportError as missing:
     raise InputError(f"--cluster needs Dask ({missing})", hint="pip install 'dekker[cluster]'") from None
@@ -33,6 +34,8 @@ MOST_DEATHS = 3
 """Times that Dask gives up a task because workers died that had it (each time after some); then it is the task's
 fault."""
 TALKATIVE = ("distributed", "tornado")
+OWN_SETTINGS = {"distributed.worker.profile.enabled": False}
+"""Of local clusters: nobody looks at the profile."""
 
 
 class DaskCrew(Crew):
@@ -121,7 +124,7 @@ def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
 
 
 def _local_cluster(n_workers: int) -> distributed.LocalCluster:
-    with _interrupts_ignored():
+    with _interrupts_ignored(), dask.config.set(OWN_SETTINGS):
         return distributed.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
