@@ -26,7 +26,7 @@ ID_BITS = 32
 """Of the numbers that a call may give to reads."""
 FIRST_SLICE_S = 0.005
 SHORTEST_SLICE_S, LONGEST_SLICE_S = 0.03, 1.0
-SLICE_SHARE = 0.05
+SLICE_SHARE = 0.1
 """Of the time so far: what may be lost when there is nothing more to hand out."""
 CALLS_PER_SECOND = 100
 """More than that, from many workers, would keep the coordinator busy; slices are longer then."""
