@@ -164,6 +164,11 @@ def test_campaigns_cover_the_same(crew: DaskCrew) -> None:
     assert covered(together) == covered(alone)
 
 
+def test_all_probe(address: str) -> None:
+    outcome = dekker("check", "examples/litmus/dekker-x86.litmus", "--estimate", "--timeout", "1", "--cluster", address)
+    assert outcome.out.startswith("about 4 complete executions")
+
+
 def test_the_api_asks_a_cluster(address: str) -> None:
     assert api.check("examples/rsmc/dekker.rsmc", cluster=address, keep_going=True).executions == 184759
     found = api.litmus(["examples/litmus"], cluster=address)
