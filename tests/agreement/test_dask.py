@@ -51,6 +51,7 @@ from dekker.cluster.dask_cluster import DaskCrew, dask_crew  # noqa: E402
 from dekker.cluster.whole_tasks import run_tests  # noqa: E402
 
 OWN_MODEL = "own sc\nacyclic po | rf | co | fr as order\n"
+FORBIDS_THE_START = f"{OWN_MODEL}empty IW as none\n"
 KILLS = 3
 
 
@@ -109,6 +110,16 @@ def test_checks_say_the_same(address: str) -> None:
     ):
         alone, together = dekker(*arguments), dekker(*arguments, "--cluster", address)
         assert (together.status, together.out) == (alone.status, alone.out)
+
+
+def test_refusals_are_the_same(address: str, tmp_path: Path) -> None:
+    model = tmp_path / "own.cat"
+    model.write_text(FORBIDS_THE_START)
+    arguments = ("check", "examples/litmus/dekker-x86.litmus", "-m", str(model), "--engine", "rsmc")
+    alone, together = dekker(*arguments), dekker(*arguments, "--cluster", address)
+    assert alone.status == together.status == 2
+    assert "the model forbids a fence or an initial write" in alone.err
+    assert together.err == alone.err
 
 
 @needs_compiler

@@ -115,10 +115,12 @@ class CrewExplorer:
         limits, started = request.limits, time.monotonic()
         coordinator = session.coordinator
         with noted_interrupts() as interrupts:
-            while not coordinator.is_over:
+            while True:
                 session.hand_out()
                 session.take_answers()
                 elapsed = time.monotonic() - started
+                if coordinator.is_over:
+                    break
                 if limits.timeout_s is not None and elapsed > limits.timeout_s:
                     return "time"
                 if limits.memory_mb is not None and resident_mb() > limits.memory_mb:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import TypeVar
 
 from dekker.cluster.crew import Crew, DeadlyWork, Patience, wait_for_one
@@ -108,20 +107,20 @@ def _report_under(model: ModelText, program: Program, options: CheckOptions) -> 
 def in_order(crew: Crew, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[tuple[Item, Future[T]]]:
     """Items with what was done, in their order."""
     coming, sent = iter(items), deque[tuple[Item, Future[T]]]()
+    ahead = next(coming, None)
     patience = Patience(crew)
     try:
-        while True:
+        while ahead is not None or sent:
             at_work = [future for _, future in sent if not future.done()]
-            wanted = max(0, CHUNKS_PER_SLOT * patience.slots() - len(at_work))
-            taken = list(islice(coming, wanted))
-            sent.extend((item, crew.submit(function, item)) for item in taken)
-            if wanted and not sent:
-                return
+            for _ in range(CHUNKS_PER_SLOT * patience.slots() - len(at_work)):
+                if ahead is None:
+                    break
+                sent.append((ahead, crew.submit(function, ahead)))
+                ahead = next(coming, None)
+            if not sent or not sent[0][1].done():
+                wait_for_one([future for _, future in sent if future is sent[0][1] or not future.done()], LOOK_S)
             while sent and sent[0][1].done():
                 yield sent.popleft()
-            at_work = [future for _, future in sent if not future.done()]
-            if at_work or not sent:
-                wait_for_one(at_work, LOOK_S)
     finally:
         for _, future in sent:
             future.cancel()
