@@ -84,13 +84,17 @@ class Watch {
     while (!pool.wait_for_all(pause(), so_far)) {
       const Clock::time_point now = Clock::now();
       if (deadline_ && now > *deadline_) pool.stop(Stop::time);
-      else if (q_.limits.memory_bytes != 0 && process_memory() > q_.limits.memory_bytes) pool.stop(Stop::memory);
+      else if (is_beyond_memory(so_far)) pool.stop(Stop::memory);
       else if (q_.progress && !q_.progress(so_far)) pool.stop(Stop::interrupt);
       else if (slice_end_ && now > *slice_end_) pool.stop(Stop::not_stopped);
     }
   }
 
  private:
+  bool is_beyond_memory(const Statistics& so_far) const {
+    return q_.limits.memory_bytes != 0 && process_memory() + so_far.report_bytes > q_.limits.memory_bytes;
+  }
+
   static std::optional<Clock::time_point> after(Clock::time_point start, double seconds) {
     constexpr double longest_s = 1e9;
     if (seconds >= longest_s) return std::nullopt;

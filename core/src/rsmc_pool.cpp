@@ -18,6 +18,7 @@ void add_to(Statistics& total, const Statistics& part) {
   total.commits += part.commits;
   total.checks += part.checks;
   total.templates += part.templates;
+  total.report_bytes += part.report_bytes;
 }
 
 Unit whole_unit() {
@@ -32,10 +33,10 @@ PackedUnit whole_exploration() { return pack(whole_unit()); }
 
 void merge(Outcome& total, Outcome&& part) {
   add_to(total.statistics, part.statistics);
-  for (auto& [state, found] : part.states) {
-    StateCount& known = total.states[state];
-    known.count += found.count;
-    if (known.example.empty()) known.example = std::move(found.example);
+  total.states.merge(part.states);  // which leaves those that were known
+  for (const auto& [state, found] : part.states) {
+    total.states[state].count += found.count;
+    total.statistics.report_bytes -= report_bytes(state, found);
   }
   for (const auto& [flag, count] : part.flags) total.flags[flag] += count;
   for (auto& found : part.violations) {

@@ -32,6 +32,7 @@ from dekker.task import Limits, Task
 
 EXAMPLES = 15
 CAMPAIGN_EXAMPLES = 500
+PARTS = 8
 SEEDS = st.integers(1, 1 << 40)
 CASES = {
     "plain": (programs(PLAIN_ACCESSES), [model for model in COMMIT_ORDERS if model != "rc11"]),
@@ -130,14 +131,26 @@ def test_several_workers_agree_on_a_slice_of_the_own_corpus() -> None:
     assert compare_files(files) > len(files) // 2
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(
+needs_published_tests = pytest.mark.skipif(
     not SHARED_CORPUS.is_dir(), reason="the collection of published litmus tests is not beside the project"
 )
+
+
+@pytest.mark.corpus
+@needs_published_tests
 @pytest.mark.parametrize("name", ["PPC", "X86", "AARCH64", "RISCV", "C11"])
 def test_several_workers_agree_on_a_slice_of_published_tests(name: str) -> None:
     files = [row.path for row in stratified_sample([SHARED_CORPUS / name], 8)]
     assert compare_files(files) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+@needs_published_tests
+@pytest.mark.parametrize("part", range(PARTS))
+def test_several_workers_agree_on_published_tests(part: int) -> None:
+    files = sorted(SHARED_CORPUS.rglob("*.litmus"))[part::PARTS]
+    assert compare_files(files) > 0.9 * len(files)
 
 
 def compare_c(seed: int, flavour: str, folder: Path) -> None:

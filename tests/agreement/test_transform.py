@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.reference.delaying_machine import Outside, outcomes
-from tests.strategies.delaying_programs import random_program
 
 from dekker.engines.axiomatic import engine as oracle
 from dekker.errors import UnsupportedError
 from dekker.frontends import parse_files
+from dekker.fuzz.delays import random_program
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import Branch, Fence, Instruction, Load, Store
 from dekker.ir.program import Function, Object, Program, Thread
@@ -286,3 +286,36 @@ def _message_passing(branch: Branch | None) -> Program:
         (Thread("P0", "P0"), Thread("P1", "P1")),
         Property(None, None, (RegisterValue(1, "r0", 32), RegisterValue(1, "r1", 32))),
     )
+
+
+# --- addresses that are computed
+
+
+FROM_X_TO_Y = """\
+program computed
+architecture none
+object x[8]
+object y[8]
+function P0() {
+  r0 = load.4 [&y]
+  store.4 [&x] = 1
+}
+function P1() {
+  store.4 [&y] = 1
+  store.4 [&x] = 4
+  r0 = load.4 [&y]
+  store.4 [&x add.64 (INDEX mul.64 128)] = 6
+}
+thread P0 runs P0
+thread P1 runs P1
+observe 0:r0, 1:r0, [x].4, [y].4
+"""
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("index", ["(r0 and.64 1)", "r0"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_address_that_leads_from_one_location_to_another(model: str, index: str, strategy: str) -> None:
+    program = parse_program(Source("computed.ir", FROM_X_TO_Y.replace("INDEX", index)))
+    found = transform.run(task_for(program, model, strategy))
+    assert set(found.states) == expected(program, model)

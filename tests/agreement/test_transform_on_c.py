@@ -24,22 +24,25 @@ from dekker.task import Limits, Search, Task
 pytestmark = needs_compiler
 
 MODELS = ("tso", "pso")
+SELECTIONS = ("weighted", "every-access")
+"""Most of the programs have no critical cycle, so that the first would leave them as they are."""
 LIMITS = Limits(timeout_s=20, counts_known_rounds=False)
 WAITING = "threads that wait for ever are not looked for"
 """A thread that still waits when main ends is one of them."""
 ANY_STATE = Condition(Quantifier.EXISTS, Truth(True))
 
 
-def compared(seed: int, flavour: str, folder: Path) -> int:
-    """Under how many models the program was compared: not where it is outside of the framework, or takes too long."""
+def compared(seed: int, flavour: str, folder: Path, selections: tuple[str, ...] = SELECTIONS) -> int:
+    """How often the program was compared: not where it is outside of the framework, or takes too long."""
     program = read_program(threaded_program(seed, FLAVOURS[flavour]), folder, OBSERVED)
-    return sum(_agrees(program, model, f"{flavour} {seed} under {model}") for model in MODELS)
+    runs = [(model, selection) for model in MODELS for selection in selections]
+    return sum(_agrees(program, *run, f"{flavour} {seed} under {' '.join(run)}") for run in runs)
 
 
-def _agrees(program: Program, name: str, title: str) -> bool:
+def _agrees(program: Program, name: str, selection: str, title: str) -> bool:
     model = load_model(name)
     asked = replace(program, property=replace(program.property, condition=ANY_STATE))
-    task = Task(prepare(asked, model, reduce_updates=False), model, LIMITS, search=Search(buffer=4))
+    task = Task(prepare(asked, model, reduce_updates=False), model, LIMITS, search=Search(buffer=8, select=selection))
     try:
         found = transform.run(task)
     except UnsupportedError:

@@ -23,6 +23,24 @@ def test_fences_restore_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "SAFE" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("example", ["lamport", "szymanski"])
+def test_a_violation_that_few_delays_make_is_found_with_few(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(EXAMPLES / "c" / "table1" / f"{example}.c")
+    assert run_command(["check", path, "--model", "power", "--engine", "transform"]) == STATUS_VIOLATED
+    assert "assert(inside == me)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("example", "is_bounded"), [("dekker", True), ("peterson", False)])
+def test_a_bound_is_named_if_some_run_wants_more(
+    example: str, is_bounded: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(EXAMPLES / "c" / "table1" / f"{example}.c")
+    arguments = ["check", path, "--model", "power", "--engine", "transform", "--buffer", "1", "--", "-DFENCED"]
+    assert run_command(arguments) == STATUS_HOLDS
+    said = "threads delay no more than 1 reads and 1 writes (--buffer)" in capsys.readouterr().out
+    assert said == is_bounded
+
+
 AFTER_THREADS = """
 #include <assert.h>
 #include <pthread.h>

@@ -272,7 +272,10 @@ class RunEnd {
     find_state();
     const auto [entry, is_new] = outcome_.states.try_emplace(state_);
     ++entry->second.count;
-    if (is_new && limits_.wants_examples) entry->second.example = trace();
+    if (is_new) {
+      if (limits_.wants_examples) entry->second.example = trace();
+      outcome_.statistics.report_bytes += report_bytes(entry->first, entry->second);
+    }
     count_flags();
     if (limits_.finds_leaks) note_leaks();
   }

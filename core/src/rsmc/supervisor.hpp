@@ -45,8 +45,9 @@ class Supervisor {
       return Stop::not_stopped;
     }
     if (deadline_ && now > *deadline_) return Stop::time;
-    if (limits_.memory_bytes != 0 && process_memory() > limits_.memory_bytes) return Stop::memory;
-    if (*progress_ && !(*progress_)(statistics())) return Stop::interrupt;
+    const Statistics so_far = statistics();
+    if (limits_.memory_bytes != 0 && process_memory() + so_far.report_bytes > limits_.memory_bytes) return Stop::memory;
+    if (*progress_ && !(*progress_)(so_far)) return Stop::interrupt;
     return Stop::not_stopped;
   }
 

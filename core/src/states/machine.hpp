@@ -68,7 +68,7 @@ class Machine : public Accesses {
       case Operation::compare_exchange: return access_readiness(state, t, i);
       case Operation::fence: return flush_readiness(state, t, i.fence == FenceAction::flush);
       case Operation::spawn: return flush_readiness(state, t, true);
-      case Operation::atomic_begin: return Readiness::visible;
+      case Operation::atomic_begin: return thread.in_section && !has_buffers() ? Readiness::local : Readiness::visible;
       case Operation::atomic_end: return has_buffers() ? Readiness::visible : Readiness::local;
       case Operation::join: return join_readiness(state, thread, i);
       case Operation::release: return release_readiness(state, thread, i);

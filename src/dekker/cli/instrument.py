@@ -18,7 +18,10 @@ from dekker.run.instrument import instrument_files
 @click.option("--output", "-o", metavar="OUT.c", help="The file to write (default: stdout).")
 @SELECT
 @click.option(
-    "--buffer", type=ENTRIES, metavar="N", help="Accesses of each kind that a thread in a loop delays.  [default: 2]"
+    "--buffer",
+    type=ENTRIES,
+    metavar="N",
+    help="Accesses of each kind that a thread delays.  [default: all that it has, 2 if it has loops]",
 )
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 def command(

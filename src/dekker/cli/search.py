@@ -25,7 +25,8 @@ _OPTIONS = (
         type=ENTRIES,
         metavar="N",
         help="states: entries of each store buffer, 0 without limit (default: 1, 2, 4 … 32, as far as it matters); "
-        "transform: accesses of each kind that a thread in a loop delays (default: 2).",
+        "transform: accesses of each kind that a thread delays (default: all that it has, 2 if it has loops; 1 and 2 "
+        "first, where one violation is enough).",
     ),
     SELECT,
     click.option("--robust", is_flag=True, help="states: is there a state that the program does not have under sc?"),

@@ -14,6 +14,8 @@ from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
 from dekker.fuzz import threaded_c
 from dekker.fuzz.cycles import cycle_test
+from dekker.fuzz.delays import FENCES
+from dekker.fuzz.delays import random_program as delaying_program
 from dekker.fuzz.hardware import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, Flavour, random_program
 from dekker.fuzz.lang import lang_program
 from dekker.fuzz.paper import paper_program
@@ -24,7 +26,11 @@ from dekker.source import Source
 
 T = TypeVar("T")
 
-ALL_MODELS = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv")
+SIZES = (3, 3, 4, 4, 4, 4, 5, 5, 5, 6)
+"""Accesses in a program. What engines get wrong they mostly get wrong in small ones, of which there are more in an
+hour."""
+
+ALL_MODELS = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "ghb-rmo", "ghb-power")
 WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {"rc11", *NOT_FOR_UPDATES})
 OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "rc11")
 
@@ -55,7 +61,7 @@ class _Decisions:
 
 def _drawn(seed: int, flavour: Flavour, models: Sequence[str]) -> Drawn:
     random = Random(seed)
-    small = replace(flavour, max_total=random.choice((4, 5, 5, 6, 6, 7)), max_threads=3)
+    small = replace(flavour, max_total=random.choice(SIZES), max_threads=3)
     program = random_program(_Decisions(random), small)
     return Drawn(program, print_program(program), ".ir", random.choice(models))
 
@@ -63,7 +69,17 @@ def _drawn(seed: int, flavour: Flavour, models: Sequence[str]) -> Drawn:
 def _cycle(seed: int) -> Drawn:
     text = cycle_test(seed)
     program = parse_program(Source("random.litmus", text))
-    return Drawn(program, text, ".litmus", default_model(program))
+    model = default_model(program)
+    if model == "power" and Random(seed).random() < 0.5:
+        model = "ghb-power"
+    return Drawn(program, text, ".litmus", model)
+
+
+def _delays(seed: int) -> Drawn:
+    random = Random(seed)
+    model = random.choice(tuple(FENCES))
+    program = delaying_program(seed, model, updates=random.random() < 0.3)
+    return Drawn(program, print_program(program), ".ir", f"ghb-{model}" if model in ("rmo", "power") else model)
 
 
 def _paper(seed: int) -> Drawn:
@@ -97,13 +113,24 @@ KINDS: dict[str, Callable[[int], Drawn]] = {
     "updates": lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES),
     "annotated": lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")),
     "c11": lambda seed: _drawn(seed, C11, ("rc11",)),
+    "delays": _delays,
     "litmus": _cycle,
     "rsmc": _paper,
     "lang": _lang,
     "c": _c,
 }
 
-WEIGHTS = {"plain": 30, "updates": 25, "annotated": 10, "c11": 10, "litmus": 12, "rsmc": 8, "lang": 5, "c": 0.3}
+WEIGHTS = {
+    "plain": 30,
+    "updates": 20,
+    "annotated": 10,
+    "c11": 10,
+    "delays": 7,
+    "litmus": 6,
+    "rsmc": 8,
+    "lang": 5,
+    "c": 0.3,
+}
 """C programs are compiled, which takes as long as a hundred others."""
 
 

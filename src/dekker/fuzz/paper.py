@@ -12,7 +12,7 @@ def paper_program(seed: int) -> str:
     random = Random(seed)
     threads, n_labels = [], 0
     variables = VARIABLES[: random.randint(1, 3)]
-    budget = 8
+    budget = random.choice((4, 4, 5, 5, 6, 8))
     count = random.randint(2, 3)
     for number in range(count):
         statements: list[str] = []

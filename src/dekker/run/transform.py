@@ -6,6 +6,8 @@ It knows the models of the framework of one global happens-before, `ghb-tso`, `g
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.states import engine as states
@@ -15,12 +17,15 @@ from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import is_built_in, load_model
 from dekker.result import Result
-from dekker.task import Task
+from dekker.task import Limits, Task
+from dekker.transform.events import AccessPoint
 from dekker.transform.instrument import MODELS, Instrumented, instrument
+from dekker.transform.machine import Size
 from dekker.transform.selection import Strategy, select
 
 NAME = "transform"
 PREFIX = "ghb-"
+FEW_DELAYS = (1, 2)
 SAME_AS_THEIRS = ("tso", "pso")
 
 
@@ -30,14 +35,47 @@ def run(task: Task) -> Result:
     if task.program.property.leaks:
         raise UnsupportedError("the transform engine does not look for leaks", hint="use --engine rsmc")
     selection = select(task.program, model, strategy(task.search.select))
-    instrumented = instrument(task.program, model, selection.delayed, task.search.buffer)
+    covered: Size | None = None
+    for instrumented, limits in _attempts(task, model, selection.delayed):
+        result = _search(task, instrumented, limits)
+        is_found = limits.stop_at_first and bool(result.violations)
+        if result.stopped_by is not None or is_found or not result.statistics.get("limits"):
+            break
+        covered = instrumented.size
+    return _told(task, instrumented, result, covered)
+
+
+def _attempts(task: Task, model: str, delayed: frozenset[AccessPoint]) -> Iterator[tuple[Instrumented, Limits]]:
+    """Where the first violation is enough, there is room for few delays first: these are enough for most, and make far
+    fewer states. What is found with them is there with more."""
+    grows = task.limits.stop_at_first and task.search.buffer is None
+    started, last = time.perf_counter(), None
+    for buffer in (*(FEW_DELAYS if grows else ()), task.search.buffer):
+        instrumented = instrument(task.program, model, delayed, buffer)
+        if last is not None and instrumented.size == last:
+            continue
+        last = instrumented.size
+        limits = task.limits
+        if limits.timeout_s is not None:
+            limits = replace(limits, timeout_s=max(limits.timeout_s - (time.perf_counter() - started), 1e-3))
+        yield instrumented, limits
+
+
+def _search(task: Task, instrumented: Instrumented, limits: Limits) -> Result:
+    """Depth-first where the first violation is enough: there is no run to be shown that should be short."""
     validate(instrumented.program)
-    search = replace(task.search, buffer=None)
-    sequential = replace(
-        task, program=instrumented.program, model=load_model("sc"), examples=False, search=search, pieces=frozenset()
+    depth_first = task.search.depth_first or (limits.stop_at_first and not task.search.compact)
+    return states.run(
+        replace(
+            task,
+            program=instrumented.program,
+            model=load_model("sc"),
+            limits=limits,
+            examples=False,
+            search=replace(task.search, buffer=None, depth_first=depth_first),
+            pieces=frozenset(),
+        )
     )
-    result = states.run(sequential)
-    return _told(task, instrumented, result)
 
 
 def strategy(asked: str | None) -> Strategy:
@@ -56,19 +94,25 @@ def framework_model(task: Task) -> str:
     return name
 
 
-def _told(task: Task, instrumented: Instrumented, result: Result) -> Result:
+def _told(task: Task, instrumented: Instrumented, result: Result, covered: Size | None) -> Result:
+    """`covered` is the room for delays with which all was searched."""
     result.examples.schedule = ()
     result.blocked = 0 if instrumented.size is not None else result.blocked
     said = []
-    if result.statistics.get("limits") and instrumented.size is not None:
-        size = instrumented.size
-        said.append(f"threads delay no more than {size.reads} reads and {size.writes} writes (--buffer)")
+    if result.stopped_by is not None and covered is not None:
+        said.append(f"covered in full: {_room(covered)}")
+    elif result.statistics.get("limits") and instrumented.size is not None:
+        said.append(_room(instrumented.size))
     if instrumented.size is not None and _waits(task.program):
         said.append("threads that wait for ever are not looked for")
     result.bound = "; ".join(said)
     if task.model.name in MODELS and task.model.name not in SAME_AS_THEIRS:
         result.choice = f"it was asked for; it takes {task.model.name} as {PREFIX}{task.model.name} (docs/transform.md)"
     return result
+
+
+def _room(size: Size) -> str:
+    return f"threads delay no more than {size.reads} reads and {size.writes} writes (--buffer)"
 
 
 def _waits(program: Program) -> bool:

@@ -67,9 +67,8 @@ _KEYWORDS = frozenset(
         *"volatile while main assert exit free malloc calloc abort linux unix asm".split(),
     )
 )
-_RUNTIME = frozenset(("dk_close",))
 _TEXTS = ("preamble.c", "machine.c", "operators.c")
-_LOCAL = ("place", "old", "operand", "expected", "desired", "equal", "threads", "unused")
+_LOCAL = ("place", "old", "operand", "expected", "desired", "equal", "threads", "unused", "handle", "result")
 
 
 @cache
@@ -183,10 +182,8 @@ class _Output:
         width = max(arities)
         hidden = self._hidden()
         shadows = self._shadows()
-        yield "/* Threads by their number: what they run, and what they return. */"
-        yield "pthread_t dk_handle[DK_THREAD_COUNT];"
-        yield "dk_word dk_function[DK_THREAD_COUNT], dk_returns[DK_THREAD_COUNT];"
-        yield f"dk_word dk_argument[DK_THREAD_COUNT][{max(width, 1)}], dk_number[DK_THREAD_COUNT];"
+        yield "/* Threads by their number: what they run. */"
+        yield f"dk_word dk_function[DK_THREAD_COUNT], dk_argument[DK_THREAD_COUNT][{max(width, 1)}];"
         yield ""
         for arity in sorted(arities):
             n_own = arity - 2
@@ -195,17 +192,14 @@ class _Output:
             for number in range(n_own):
                 given += [f"dk_argument[self][{number}]", *["0"] * shadows]
             yield f"void *dk_begin_thread_{n_own}(void *number) {{"
-            yield "  dk_word self = *(dk_word *)number;"
-            yield f"  dk_returns[self] = ((dk_word (*)({types}))(dk_pointer)dk_function[self])({', '.join(given)});"
+            yield "  dk_word self = (dk_pointer)number, result;"
+            yield "  dk_enter_section();"
+            yield f"  result = ((dk_word (*)({types}))(dk_pointer)dk_function[self])({', '.join(given)});"
             yield "  dk_drain(self);"
-            yield "  return 0;"
+            yield "  dk_leave_section();"
+            yield "  return (void *)(dk_pointer)result;"
             yield "}"
             yield ""
-        yield "dk_word dk_join(dk_word number) {"
-        yield "  pthread_join(dk_handle[number], 0);"
-        yield "  return dk_returns[number];"
-        yield "}"
-        yield ""
 
     def _hidden(self) -> int:
         features = FEATURES[self.model]
@@ -259,7 +253,9 @@ class _Output:
         given = [self._value(initial.get(name, Const(0))) for name in _Function(self, function).parameters()]
         yield f"void *thread_{number}(void *unused) {{"
         yield "  (void)unused;"
+        yield "  dk_enter_section();"
         yield f"  {self.symbols(function.name)}({', '.join(given)});"
+        yield "  dk_leave_section();"
         yield "  return 0;"
         yield "}"
 
@@ -320,6 +316,8 @@ class _Function:
         self.labels = _Names(set(_KEYWORDS))
         self.threads = [number for number, item in enumerate(output.program.threads) if item.function == function.name]
         self.line: tuple[str, int] | None = None
+        self.is_outside = False
+        """Of a section, where the text has come to."""
 
     def parameters(self) -> list[str]:
         """Threads from the start get their initial registers as arguments."""
@@ -339,9 +337,12 @@ class _Function:
             if label in targets:
                 positions.setdefault(position, []).append(label)
         for index, step in enumerate(self.function.body):
+            if index in positions or not (isinstance(step, Assign | Join) or _is_left_out(step)):
+                yield from self._inside()
             yield from (f"{self.labels(label)}:;" for label in positions.get(index, ()))
             yield from self._line(self.function.span(index))
             yield from (f"  {text}" for text in _STATEMENTS[type(step)](self, step))
+        yield from self._inside()
         yield from (f"{self.labels(label)}:;" for label in positions.get(len(self.function.body), ()))
         yield "  return 0;"
         yield "}"
@@ -424,9 +425,8 @@ class _Function:
     def call(self, step: Call) -> Iterator[str]:
         given = ", ".join(self.plain(argument) for argument in step.arguments)
         if isinstance(step.function, Address):
-            name = step.function.symbol
-            if name not in _RUNTIME:
-                yield self.set(step.dst, f"{self.output.symbols(name)}({given})")
+            if not _is_left_out(step):
+                yield self.set(step.dst, f"{self.output.symbols(step.function.symbol)}({given})")
             return
         types = ", ".join(["dk_word"] * len(step.arguments)) or "void"
         yield self.set(step.dst, f"((dk_word (*)({types}))(dk_pointer){self.text(step.function)})({given})")
@@ -438,15 +438,34 @@ class _Function:
     def spawn(self, step: Spawn) -> Iterator[str]:
         function, number, *arguments = (self.plain(item) for item in step.arguments)
         yield f"dk_function[{number}] = {function};"
-        yield f"dk_number[{number}] = {number};"
         yield from (f"dk_argument[{number}][{at}] = {argument};" for at, argument in enumerate(arguments))
-        entry = f"dk_begin_thread_{len(arguments)}"
-        yield f"pthread_create(&dk_handle[{number}], 0, {entry}, &dk_number[{number}]);"
+        yield from self._outside()
+        yield "{"
+        yield "  pthread_t handle;"
+        yield f"  pthread_create(&handle, 0, dk_begin_thread_{len(arguments)}, (void *)(dk_pointer){number});"
         if step.dst is not None:
-            yield f"{self.registers(step.dst)} = {number};"
+            yield f"  {self.registers(step.dst)} = (dk_pointer)handle;"
+        yield "}"
 
     def join(self, step: Join) -> Iterator[str]:
-        yield self.set(step.dst, f"dk_join({self.plain(step.thread)})")
+        yield from self._outside()
+        yield "{"
+        yield "  void *result;"
+        yield f"  pthread_join((pthread_t)(dk_pointer){self.text(step.thread)}, &result);"
+        if step.dst is not None:
+            yield f"  {self.registers(step.dst)} = (dk_pointer)result;"
+        yield "}"
+
+    def _outside(self) -> Iterator[str]:
+        """What follows waits, or starts a thread; the next statement to which it matters enters a section again."""
+        if not self.is_outside:
+            yield "dk_leave_section();"
+        self.is_outside = True
+
+    def _inside(self) -> Iterator[str]:
+        if self.is_outside:
+            yield "  dk_enter_section();"
+        self.is_outside = False
 
     def assume(self, step: Assume) -> Iterator[str]:
         yield f"__VERIFIER_assume({self.text(step.condition)} != 0);"
@@ -475,6 +494,7 @@ class _Function:
 
     def exit(self, step: Exit) -> Iterator[str]:
         yield from self.save()
+        yield "dk_leave_section();"
         if step.everything:
             yield f"exit((int){self.text(step.status) if step.status is not None else '0'});"
         else:
@@ -482,6 +502,11 @@ class _Function:
 
     def unknown(self, step: Instruction) -> Iterator[str]:
         raise UnsupportedError(f"the instruction '{type(step).__name__}' cannot be printed as C")
+
+
+def _is_left_out(step: Instruction) -> bool:
+    """Threads leave their sections where they start and await others, and at their end."""
+    return step == Call(None, Address("dk_close"), ())
 
 
 def _updated(op: str, width: int) -> str:

@@ -59,15 +59,15 @@ def instrument(
     program: Program, model: str, delayed: frozenset[AccessPoint], buffer: int | None = None, *, always: bool = False
 ) -> Instrumented:
     """`program` is as engines run it under the model, one of `MODELS`. `buffer` bounds the reads and the writes that
-    each thread can delay, where the text does not. With `always`, accesses go through the machine even if there is
-    nothing to delay."""
+    each thread can delay; without it there is room for all that the text knows of, and for a few in loops. With
+    `always`, accesses go through the machine even if there is nothing to delay."""
     reads = "DK_READS" in FEATURES[model]
     kinds = _delayable(model)
     points = frozenset(point for point in delayed if isinstance(instruction_at(program, point), kinds))
     if not points and not always:
         return Instrumented(program, None)
     _refuse_names(program)
-    size, enough = _size(program, model, points, DEFAULT_BUFFER if buffer is None else buffer)
+    size, enough = _size(program, model, points, buffer)
     values = ValueSets(program) if reads else None
     outer = Outer(program, model, points, size, values)
     objects, functions = machine_for(model, size)
@@ -110,7 +110,7 @@ def _refuse_names(program: Program) -> None:
 # --- how much room there is
 
 
-def _size(program: Program, model: str, points: frozenset[AccessPoint], buffer: int) -> tuple[Size, bool]:
+def _size(program: Program, model: str, points: frozenset[AccessPoint], buffer: int | None) -> tuple[Size, bool]:
     roots = started_functions(program)
 
     def most(kinds: tuple[type[Any], ...], among: frozenset[AccessPoint] | None) -> float:
@@ -124,11 +124,16 @@ def _size(program: Program, model: str, points: frozenset[AccessPoint], buffer: 
     keeps_grounds = bool(n_reads) and "DK_NON_ATOMIC" in FEATURES[model]
     n_writes = most(_WRITING, None if keeps_grounds else points)
     threads = _thread_count(program)
-    reads, writes = (int(count) if count < inf else max(buffer, 1) for count in (n_reads, max(n_writes, 1)))
+    most_here = inf if buffer is None else max(buffer, 1)
+    reads, writes = (_room(min(count, most_here)) for count in (n_reads, max(n_writes, 1)))
     while threads * (reads + writes) > SLOT_COUNT and (reads > 1 or writes > 1):
         reads, writes = (reads - 1, writes) if reads > writes else (reads, writes - 1)
     threads = min(threads, SLOT_COUNT // (reads + writes))
     return Size(len(program.threads), threads, reads, writes), reads >= n_reads and writes >= n_writes
+
+
+def _room(count: float) -> int:
+    return int(count) if count < inf else DEFAULT_BUFFER
 
 
 def _thread_count(program: Program) -> int:

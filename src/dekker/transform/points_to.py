@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from dekker.ir.expressions import Expr
+from dekker.ir.expressions import Address, Expr
 from dekker.ir.flow import defined, successors, used
 from dekker.ir.instructions import (
     Allocate,
@@ -34,6 +34,7 @@ from dekker.ir.instructions import (
     Store,
     StoreConditional,
 )
+from dekker.ir.layout import layout
 from dekker.ir.program import Function, Program
 from dekker.transform.values import (
     ANY_NUMBER,
@@ -99,7 +100,7 @@ class PointsTo:
 
     def places(self, thread: int, function: str, address: Expr, size: int) -> frozenset[Place] | None:
         """What an access may reach; None is everything."""
-        value = self.value(thread, function, address)
+        value = reached(self.program, self.value(thread, function, address))
         found = frozenset(
             Place(base, _offset(self.program, base, offset, size), size)
             for base, offset in value
@@ -145,6 +146,36 @@ def analyse(program: Program) -> PointsTo:
     result = PointsTo(program, solver.threads, solver.values, dict(solver.activations))
     _count_threads(result)
     return result
+
+
+def computes_addresses(program: Program) -> bool:
+    """Whether what is added to an address may lead from one object to another, as in assembly. In other languages a
+    pointer stays in its object."""
+    return program.architecture not in ("C", "RSMC", "LANG")
+
+
+def reached(program: Program, address: Value) -> Value:
+    """Where an access to these targets is."""
+    if not computes_addresses(program):
+        return address
+    found = set[Target]()
+    for target in address:
+        item = program.object_by_name.get(target.base) if isinstance(target.base, str) else None
+        if item is None:
+            found.add(target)
+        elif target.offset is None:
+            found |= {Target(other.name, None) for other in program.objects}
+        elif 0 <= target.offset < item.size:
+            found.add(target)
+        else:
+            found |= _elsewhere(program, Address(item.name, target.offset))
+    return frozenset(found)
+
+
+def _elsewhere(program: Program, address: Address) -> Value:
+    places = layout(program)
+    at = places.locate(places.resolve(address))
+    return NOTHING if at is None else frozenset((Target(at.symbol, at.offset),))
 
 
 def _functions(program: Program, value: Iterable[Target]) -> Iterator[str]:
@@ -226,7 +257,7 @@ class _Solver:
             pointers = blurred_pointers(pointers)
         if not pointers:
             return
-        for base, offset in address:
+        for base, offset in reached(self.program, address):
             if base == NUMBER:
                 continue
             for word in _words(offset, size):
@@ -235,7 +266,7 @@ class _Solver:
 
     def load(self, address: Value, size: int, reader: tuple[int, str, int]) -> Value:
         found = set(ANY_NUMBER)
-        for base, offset in address:
+        for base, offset in reached(self.program, address):
             if base == NUMBER:
                 continue
             names: tuple[object, ...] = (_WHOLE,) if offset is None else (None, *_words(offset, size))

@@ -48,7 +48,7 @@ from dekker.transform.events import AccessPoint
 from dekker.transform.machine import FEATURES, Size
 from dekker.transform.open_reads import open_reads
 from dekker.transform.possible_values import MOST_VALUES, ValueSets
-from dekker.transform.sizes import comes_back
+from dekker.transform.sizes import comes_back, passes
 
 SELF, CONTROL, CONTROL_FENCED, GROUNDS = "dk.self", "dk.control", "dk.isync", "dk.grounds"
 RESULT_NEEDS, RESULT_GROUNDS = "dk.n.", "dk.g."
@@ -152,8 +152,10 @@ class Rewriting:
             self.index, self.span = index, function.span(index)
             for name in sorted(self._open_at(index) & {str(item) for item in used(step)}):
                 self.settle_used(name)
-            if not isinstance(step, _IN_SECTIONS) or self._goes_back(step):
+            if not isinstance(step, _IN_SECTIONS):
                 self.call("dk_close")
+            elif self._goes_round_alone(step):
+                self.call("dk_turn")
             _REWRITES.get(type(step), Rewriting.emit)(self, step)
         starts.append(len(self.body))
         self.index = len(function.body)
@@ -164,8 +166,12 @@ class Rewriting:
             parameters += [name, *self.outer.shadows(name)]
         return Function(function.name, tuple(parameters), tuple(self.body), labels, tuple(self.spans))
 
-    def _goes_back(self, step: Instruction) -> bool:
-        return isinstance(step, Jump | Branch) and self.function.labels[step.target] <= self.index
+    def _goes_round_alone(self, step: Instruction) -> bool:
+        """It goes back to where it may come from without an access. One that is delayed is no step of its own, but
+        there is no room for many."""
+        if not isinstance(step, Jump | Branch) or self.function.labels[step.target] > self.index:
+            return False
+        return passes(self.function, self.function.labels[step.target], self.index, _STEPS)
 
     def _open_at(self, index: int) -> set[str]:
         """Registers that may stand for a read that is still delayed."""
@@ -619,6 +625,9 @@ def _tracked(function: Function) -> frozenset[str]:
 
 _IN_SECTIONS = (*MEMORY_ACCESSES, Assign, Assume, Await, Branch, Call, Choose, Fence, Jump, Print, Return)
 """All that can follow in a section that is paused. Others may wait, or need no machine."""
+
+_STEPS = (Load, Store, Rmw, CompareExchange)
+"""Accesses that let others take steps first, unless they are delayed."""
 
 _REWRITES: dict[type[Any], Callable[[Rewriting, Any], None]] = {
     Assign: Rewriting.assign,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 from dekker.ir.expressions import Address
 from dekker.ir.flow import successors
@@ -67,6 +68,20 @@ def comes_back(function: Function, start: int) -> bool:
         if index not in seen and index < len(function.body):
             seen.add(index)
             pending += _following(function, index)
+    return False
+
+
+def passes(function: Function, start: int, end: int, without: tuple[type[Any], ...]) -> bool:
+    """Whether a path leads from one instruction to another, with none of these on its way."""
+    pending, seen = [start], set[int]()
+    while pending:
+        index = pending.pop()
+        if index == end:
+            return True
+        if index in seen or index >= len(function.body) or isinstance(function.body[index], without):
+            continue
+        seen.add(index)
+        pending += _following(function, index)
     return False
 
 

@@ -3,7 +3,7 @@
 A value is a set of targets. A target is a base with an offset; offset None is any. The base is an object, an
 allocation, a function, a thread's identifier, or `NUMBER`: then the offset is the number itself. Whatever a program
 computes with an address stays a target of its object, so that no provenance is lost; where the offset cannot be
-followed it is None. Pointers are assumed to stay in their objects, which engines check.
+followed it is None.
 """
 
 from __future__ import annotations
@@ -150,8 +150,12 @@ def _combined(op: str, width: int, left: Target, right: Target) -> Value:
 
 def _number(op: str, width: int, left: int | None, right: int | None) -> Value:
     if left is None or right is None:
-        zero = op in _ABSORBING and 0 in (left, right)
-        return ONLY_ZERO if zero else ANY_NUMBER
+        known = left if right is None else right
+        if known == 0 and op in _ABSORBING:
+            return ONLY_ZERO
+        if op == "and" and known is not None and 0 <= known < _MOST_NUMBERS:
+            return frozenset(Target(NUMBER, number & known) for number in range(_MOST_NUMBERS))
+        return ANY_NUMBER
     return frozenset((Target(NUMBER, evaluate_binary(op, width, left, right)),))
 
 

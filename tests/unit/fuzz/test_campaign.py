@@ -10,13 +10,15 @@ from tests.cli.calls import dekker
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.states import engine as states
 from dekker.fuzz.campaign import run_programs
 from dekker.fuzz.judgement import judge
 from dekker.fuzz.kinds import KINDS, kind_of
 from dekker.fuzz.shrink import shrink
 from dekker.ir.text import parse_program, print_program
+from dekker.models import load_model
 from dekker.result import Result
-from dekker.run import engines
+from dekker.run import engines, transform
 from dekker.source import Source
 from dekker.task import Task
 
@@ -51,7 +53,7 @@ def test_engines_agree_on_some_programs_of_every_kind() -> None:
     assert not coverage.problems, coverage.problems
     assert coverage.compared > 130
     assert coverage.kinds.keys() == set(WITHOUT_C)
-    assert {"axiomatic", "rsmc", "rsmc in units", "states"} == coverage.engines.keys()
+    assert {"axiomatic", "rsmc", "rsmc in units", "states", "transform"} == coverage.engines.keys()
 
 
 @needs_compiler
@@ -103,6 +105,36 @@ def test_an_attempt_that_is_no_program_is_not_smaller() -> None:
     assert shrink("a\n  keep\n  drop\n", lambda text: "keep" in text, 5) == "a\n  keep\n"
     assert shrink("a\n  x = 17\n", lambda text: "x =" in text, 5) == "a\n  x = 1\n"
     assert shrink("a\n  x\n", lambda text: False, 5) == "a\n  x\n"
+
+
+def delays_nothing(task: Task) -> Result:
+    """As the transformation would be if it selected no access."""
+    return states.run(replace(task, model=load_model("sc")))
+
+
+@pytest.mark.parametrize("model", ["ghb-power", "ghb-rmo"])
+def test_what_the_transformation_loses_is_found(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transform, "run", delays_nothing)
+    assert "disagree" in judge(parse_program(Source("x.ir", STORE_BUFFERING)), model, 0).problem
+
+
+STORE_BUFFERING = """\
+program sb
+architecture none
+object x[8]
+object y[8]
+function P0() {
+  store.4 [&x] = 1
+  r0 = load.4 [&y]
+}
+function P1() {
+  store.4 [&y] = 1
+  r0 = load.4 [&x]
+}
+thread P0 runs P0
+thread P1 runs P1
+observe 0:r0, 1:r0
+"""
 
 
 def crash(task: Task) -> Result:

@@ -16,9 +16,9 @@ from dekker.engines.axiomatic.evaluator import (
     EVENTS,
     READS_FROM,
     Plan,
-    StagedModel,
     raised_flags,
     run_plan,
+    staged,
 )
 from dekker.engines.axiomatic.growth import Growth, NewFields, is_dynamic
 from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
@@ -111,7 +111,7 @@ class _Oracle:
         self.program = task.program
         self.property = task.program.property
         self.layout = layout(task.program)
-        self.model = StagedModel(task.model.program)
+        self.model = staged(task.model.program)
         self.discovered = Discovered()
         watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
         self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces

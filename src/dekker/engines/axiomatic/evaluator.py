@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from dekker.cat.interpreter import Slots, holds, run_steps
 from dekker.cat.relational import Check, Op, RelationalProgram, Step
 
 EVENTS, READS_FROM, COHERENCE = range(3)
 INPUT_STAGES = {"rf": READS_FROM, "co": COHERENCE, "fr": COHERENCE, "FW": COHERENCE}
+
+
+@lru_cache(maxsize=64)
+def staged(program: RelationalProgram) -> StagedModel:
+    """Sorting takes longer than many a program that is run under the model."""
+    return StagedModel(program)
 
 
 @dataclass(frozen=True)

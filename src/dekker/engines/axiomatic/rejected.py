@@ -12,7 +12,7 @@ from dekker.cat.interpreter import Slots, base_values, empty_slots, fill_inputs
 from dekker.cat.reasons import cycle_length
 from dekker.cat.relational import Check
 from dekker.engines.axiomatic.candidates import Search, Structure, build
-from dekker.engines.axiomatic.evaluator import COHERENCE, EVENTS, READS_FROM, StagedModel, broken_checks
+from dekker.engines.axiomatic.evaluator import COHERENCE, EVENTS, READS_FROM, broken_checks, staged
 from dekker.engines.axiomatic.paths import Path, thread_paths
 from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.traces import trace
@@ -64,7 +64,7 @@ class _Survey:
         self.result = result
         self.layout = layout(task.program)
         self.memory = InitialMemory(task.program, self.layout)
-        self.staged = StagedModel(task.model.program)
+        self.staged = staged(task.model.program)
         self.best = (len(task.model.checks) + 1, 0)
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
         self.excluded = {check.name: 0 for check in task.model.program.checks if not check.flag}

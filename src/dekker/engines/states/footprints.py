@@ -7,7 +7,7 @@ core checks every access against this; if one is somewhere else it starts again 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from dekker.ir.expressions import Address, Binary, Expr, Reg, Select, Unary
@@ -51,45 +51,55 @@ def footprints(program: Program) -> Footprints:
     found = Footprints()
     for function in program.functions:
         found.touches[function.name] = [_touched(step, values, function.name) for step in function.body]
-        found.future[function.name] = [(0, 0)] * (len(function.body) + 1)
+        found.future[function.name] = _without_calls(function, found.touches[function.name])
+    calls = {function.name: _calls(function) for function in program.functions}
     arrivals = {function.name: predecessors(function) for function in program.functions}
+    for function in program.functions:
+        _spread(found.future[function.name], arrivals[function.name], range(len(function.body) + 1))
     changed = True
     while changed:
-        spread = [_spread(function, found, arrivals[function.name]) for function in program.functions]
-        changed = any(spread)
+        changed = False
+        for name, future in found.future.items():
+            grown = [index for index, callee in calls[name] if _grow(future, index, _called(callee, found))]
+            _spread(future, arrivals[name], grown)
+            changed = changed or bool(grown)
     return found
 
 
-def _spread(function: Function, found: Footprints, arrivals: list[list[int]]) -> bool:
-    future = found.future[function.name]
-    own = [_own(step, found, found.touches[function.name][index]) for index, step in enumerate(function.body)]
+def _calls(function: Function) -> list[tuple[int, Expr]]:
+    return [(index, step.function) for index, step in enumerate(function.body) if isinstance(step, Call | Spawn)]
+
+
+def _without_calls(function: Function, touches: list[int]) -> list[Footprint]:
+    """What each instruction, and the end, access by themselves."""
+    own = [*map(_own, function.body, touches), (0, 0)]
     if any(isinstance(step, Allocate) and step.stack for step in function.body):
-        ends = [index for index, step in enumerate(function.body) if isinstance(step, Return | Exit)]
-        for index in ends:
-            own[index] = (0, HEAP)
-        own.append((0, HEAP))
-    changed = False
-    pending = list(range(len(future)))
-    for index, footprint in enumerate(own):
-        joined = _join(future[index], footprint)
-        changed = changed or joined != future[index]
-        future[index] = joined
+        own[-1] = (0, HEAP)
+        for index, step in enumerate(function.body):
+            if isinstance(step, Return | Exit):
+                own[index] = (0, HEAP)
+    return own
+
+
+def _spread(future: list[Footprint], arrivals: list[list[int]], changed: Iterable[int]) -> None:
+    pending = list(changed)
     while pending:
         index = pending.pop()
-        for earlier in arrivals[index]:
-            joined = _join(future[earlier], future[index])
-            if joined != future[earlier]:
-                future[earlier] = joined
-                pending.append(earlier)
-                changed = True
-    return changed
+        pending += [earlier for earlier in arrivals[index] if _grow(future, earlier, future[index])]
+
+
+def _grow(future: list[Footprint], index: int, footprint: Footprint) -> bool:
+    joined = _join(future[index], footprint)
+    grows = joined != future[index]
+    future[index] = joined
+    return grows
 
 
 def _join(first: Footprint, second: Footprint) -> Footprint:
     return first[0] | second[0], first[1] | second[1]
 
 
-def _own(step: Instruction, found: Footprints, touched: int) -> Footprint:
+def _own(step: Instruction, touched: int) -> Footprint:
     match step:
         case Load():
             return touched, 0
@@ -99,8 +109,6 @@ def _own(step: Instruction, found: Footprints, touched: int) -> Footprint:
             return touched, touched
         case Free():
             return 0, HEAP
-        case Call(function=callee) | Spawn(function=callee):
-            return _called(callee, found)
     return 0, 0
 
 
@@ -116,43 +124,33 @@ def _called(callee: Expr, found: Footprints) -> Footprint:
 # --- what registers may hold
 
 
-@dataclass(frozen=True, slots=True)
-class _Pointees:
-    """Objects that a value may point into; `unknown` if it may point anywhere."""
-
-    objects: int = 0
-    unknown: bool = False
-
-    def __or__(self, other: _Pointees) -> _Pointees:
-        return _Pointees(self.objects | other.objects, self.unknown or other.unknown)
-
-
-_NOWHERE = _Pointees()
-_ANYWHERE = _Pointees(0, unknown=True)
+_NOWHERE = 0
+_ANYWHERE = 1 << 64
+"""Objects that a value may point into are bits, and this one says that it may point anywhere."""
 
 
 @dataclass
 class _Values:
     bits: dict[str, int]
-    registers: dict[tuple[str, str], _Pointees] = field(default_factory=dict)
+    registers: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def add(self, function: str, register: str, value: _Pointees) -> bool:
+    def add(self, function: str, register: str, value: int) -> bool:
         key = (function, register)
         before = self.registers.get(key, _NOWHERE)
         self.registers[key] = before | value
-        return self.registers[key] != before
+        return before | value != before
 
-    def of(self, expression: Expr, function: str) -> _Pointees:
+    def of(self, expression: Expr, function: str) -> int:
         match expression:
             case Address(symbol):
-                return _Pointees(self.bits.get(symbol, 0))
+                return self.bits.get(symbol, 0)
             case Reg(name):
                 return self.registers.get((function, name), _NOWHERE)
             case Unary(_, _, operand):
                 return self.of(operand, function)
             case Binary(_, _, left, right):
                 both = self.of(left, function) | self.of(right, function)
-                return _Pointees(both.objects) if both.objects else both
+                return both & ANYTHING or both
             case Select(_, then, other):
                 return self.of(then, function) | self.of(other, function)
         return _NOWHERE
@@ -167,36 +165,33 @@ def _values(program: Program) -> _Values:
     for name in _taken(program):
         for parameter in program.function_by_name[name].parameters:
             values.add(name, parameter, _ANYWHERE)
-    changed = [True]
-    while any(changed):
-        changed = [_flow(function, program, values) for function in program.functions]
+    flows = [flow for function in program.functions for flow in _flows(function, program, values)]
+    changed = True
+    while changed:
+        changed = False
+        for source, given, target, register in flows:
+            changed = values.add(target, register, values.of(given, source)) or changed
     return values
 
 
-def _flow(function: Function, program: Program, values: _Values) -> bool:
-    changed = False
+def _flows(function: Function, program: Program, values: _Values) -> Iterator[tuple[str, Expr, str, str]]:
+    """Where values go: a function, an expression there, and a register of this or another function. What comes from
+    elsewhere is added at once."""
     for step in function.body:
-        for register, value in _definitions(step, function.name, values):
-            changed = values.add(function.name, register, value) or changed
+        match step:
+            case Assign(dst, value):
+                yield function.name, value, function.name, dst
+            case Allocate(dst):
+                values.add(function.name, dst, HEAP)
+            case _:
+                for register in defined(step):
+                    if isinstance(register, str):
+                        values.add(function.name, register, _ANYWHERE)
         if isinstance(step, Call | Spawn) and isinstance(step.function, Address):
             callee = program.function_by_name.get(step.function.symbol)
             parameters = callee.parameters if callee is not None else ()
             for parameter, argument in zip(parameters, step.arguments, strict=False):
-                given = values.of(argument, function.name)
-                changed = values.add(step.function.symbol, parameter, given) or changed
-    return changed
-
-
-def _definitions(step: Instruction, function: str, values: _Values) -> Iterator[tuple[str, _Pointees]]:
-    match step:
-        case Assign(dst, value):
-            yield dst, values.of(value, function)
-        case Allocate(dst):
-            yield dst, _Pointees(HEAP)
-        case _:
-            for register in defined(step):
-                if isinstance(register, str):
-                    yield register, _ANYWHERE
+                yield function.name, argument, step.function.symbol, parameter
 
 
 def _taken(program: Program) -> set[str]:
@@ -232,4 +227,4 @@ def _touched(step: Instruction, values: _Values, function: str) -> int:
     if not isinstance(step, Load | Store | StoreConditional | Rmw | CompareExchange):
         return ANYTHING
     found = values.of(step.address, function)
-    return ANYTHING if found.unknown or not found.objects else found.objects
+    return ANYTHING if found & _ANYWHERE or not found else found

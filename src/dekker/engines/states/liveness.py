@@ -6,7 +6,7 @@ that a counter nobody looks at makes no states.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from dekker.ir.flow import Resource, defined, successors, used
 from dekker.ir.instructions import Assign
@@ -15,18 +15,32 @@ from dekker.ir.program import Function
 
 def needed_at_starts(function: Function, needed_at_end: Set[str]) -> list[frozenset[Resource]]:
     """At each instruction and at the end of the function. What is needed at the end is so at every return and exit."""
+    bits: dict[Resource, int] = {}
+
+    def mask(items: Iterable[Resource]) -> int:
+        found = 0
+        for item in items:
+            found |= bits.setdefault(item, 1 << len(bits))
+        return found
+
     body = function.body
-    at_end: frozenset[Resource] = frozenset(needed_at_end)
-    needed: list[frozenset[Resource]] = [frozenset()] * len(body) + [at_end]
+    at_end = mask(needed_at_end)
+    uses, sets = [mask(used(step)) for step in body], [mask(defined(step)) for step in body]
+    follow = [successors(function, index) for index in range(len(body))]
+    needed = [0] * len(body) + [at_end]
     changed = True
     while changed:
         changed = False
         for index in range(len(body) - 1, -1, -1):
-            step = body[index]
-            following = [needed[place] for place in successors(function, index)] or [at_end]
-            after = frozenset[Resource]().union(*following)
-            is_idle = isinstance(step, Assign) and step.dst not in after
-            found = after if is_idle else used(step) | (after - defined(step))
+            after = 0 if follow[index] else at_end
+            for place in follow[index]:
+                after |= needed[place]
+            is_idle = isinstance(body[index], Assign) and not sets[index] & after
+            found = after if is_idle else uses[index] | (after & ~sets[index])
             changed = changed or found != needed[index]
             needed[index] = found
-    return needed
+    named: dict[int, frozenset[Resource]] = {}
+    for found in needed:
+        if found not in named:
+            named[found] = frozenset(item for item, bit in bits.items() if bit & found)
+    return [named[found] for found in needed]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from dekker.engines.states.schedule import function_of
 from dekker.ir.expressions import Address
-from dekker.ir.instructions import AtomicBegin, AtomicEnd, Await, CompareExchange, Fence, Instruction, Store
+from dekker.ir.instructions import AtomicBegin, AtomicEnd, CompareExchange, Fence, Instruction, Store
 from dekker.ir.program import SECTION_LOCK, Function, Program
 from dekker.native import Action, Place, StateSearch
 
@@ -70,20 +70,16 @@ class _Rewriting:
         self.body: list[Instruction] = []
         self.origin: list[int] = []
         starts: list[int] = []
-        entering = leaving = False
+        leaving = False
         for index, step in enumerate(function.body):
             if leaving and not isinstance(step, Fence):
                 self._emit(AtomicEnd(), index - 1)
                 leaving = False
             starts.append(len(self.body))
-            self._emit(step, index)
             if isinstance(step, CompareExchange) and step.address == LOCK:
-                entering = True
-            elif entering and isinstance(step, Await):
-                self._emit(AtomicBegin(), index)
-                entering = False
-            elif isinstance(step, Store) and step.address == LOCK:
-                leaving = True
+                self._emit(AtomicBegin(), index)  # then the lock is free, and taking it is no step of its own
+            self._emit(step, index)
+            leaving = leaving or (isinstance(step, Store) and step.address == LOCK)
         if leaving:
             self._emit(AtomicEnd(), len(function.body) - 1)
         starts.append(len(self.body))

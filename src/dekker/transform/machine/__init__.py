@@ -49,9 +49,8 @@ PRIMITIVES = {
     "dk_resume": "void",
     "dk_pause": "void",
     "dk_close": "void",
+    "dk_turn": "void",
     "dk_choose_yes": "int",
-    "dk_choose_slot": "unsigned long long",
-    "dk_choose_slot_or_none": "unsigned long long",
     "dk_full": "void",
     "dk_mixed_sizes": "void",
 }
@@ -95,7 +94,7 @@ def machine_for(model: str, size: Size) -> tuple[tuple[Object, ...], tuple[Funct
     functions = tuple(_with_constants(function, constants) for function in text.functions)
     lengths = {SLOT_COUNT: size.slots, THREAD_COUNT: size.threads}
     objects = tuple(replace(item, size=8 * lengths.get(item.size // 8, 1), shape=None) for item in text.objects)
-    return objects, (*functions, *_primitives(size))
+    return objects, (*functions, *_primitives())
 
 
 @cache
@@ -115,9 +114,10 @@ def _constant(step: Instruction, constants: Mapping[str, Expr]) -> Instruction:
     return step
 
 
-def _primitives(size: Size) -> tuple[Function, ...]:
+def _primitives() -> tuple[Function, ...]:
     """A section that is paused goes on until the next one begins: that a thread delays accesses commutes with what
-    others do, so nobody has to come between. `dk_close` ends it. `dk_full` is called where an access would be delayed,
+    others do, so nobody has to come between. `dk_close` ends it, `dk_turn` does so where a loop without accesses goes
+    round. `dk_full` is called where an access would be delayed,
     but there is no room: one run says so and ends, another goes on without the delay."""
     full = (Choose("dk.c", 0, 1), Branch(Reg("dk.c"), "end"), Assert(Const(0), FULL), Return())
     return (
@@ -126,13 +126,8 @@ def _primitives(size: Size) -> tuple[Function, ...]:
         Function("dk_resume", (), (AtomicBegin(), Return())),
         Function("dk_pause", (), (Return(),)),
         Function("dk_close", (), (AtomicEnd(), Return())),
-        Function("dk_choose_yes", (), _choice(1)),
-        Function("dk_choose_slot", (), _choice(size.slots - 1)),
-        Function("dk_choose_slot_or_none", (), _choice(size.slots)),
+        Function("dk_turn", (), (AtomicEnd(), Return())),
+        Function("dk_choose_yes", (), (Choose("dk.c", 0, 1), Return(Reg("dk.c")))),
         Function("dk_full", (), full, {"end": 3}),
         Function("dk_mixed_sizes", (), (Refuse(_MIXED),)),
     )
-
-
-def _choice(last: int) -> tuple[Instruction, ...]:
-    return (Choose("dk.c", 0, last), Return(Reg("dk.c")))

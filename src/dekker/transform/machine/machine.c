@@ -6,7 +6,8 @@
 
    A delayed access has a slot. Thread t has the slots from t * DK_OWN on; the first DK_OWN_READS of them are for reads.
    A set of slots is a mask. Slots of reads are used once, because registers remember them. Between dk_begin and dk_end
-   no other thread takes a step; dk_pause is a dk_end after which none has to. */
+   no other thread takes a step; dk_begin lets others take some first, dk_resume does not, and dk_pause is a dk_end after
+   which none has to. */
 
 typedef unsigned long long dk_word;
 
@@ -62,6 +63,16 @@ dk_word dk_partner[DK_SLOT_COUNT];       /* before that, the slot of the read pl
 #define DK_LOST (DK_SLOTS + 1)
 #endif
 
+/* One of a set, or DK_NOWHERE. */
+dk_word dk_choose_slot_or_none(dk_word set) {
+  dk_word slot = 0;
+  while (set >> slot) {
+    if ((set >> slot & 1) && dk_choose_yes()) return slot;
+    ++slot;
+  }
+  return DK_NOWHERE;
+}
+
 /* Memory itself. */
 
 dk_word dk_fetch(dk_word address, dk_word size) {
@@ -84,9 +95,9 @@ void dk_put(dk_word address, dk_word size, dk_word value) {
 
 /* The delayed accesses to an address. */
 dk_word dk_at(dk_word address, dk_word size) {
-  dk_word found = 0;
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
-    if (!(dk_pending >> i & 1)) continue;
+  dk_word found = 0, pending = dk_pending;
+  for (dk_word i = 0; pending >> i; ++i) {
+    if (!(pending >> i & 1)) continue;
     if (dk_address[i] == address && dk_size[i] == size)
       found |= DK_BIT(i);
     else if (dk_address[i] < address + size && address < dk_address[i] + dk_size[i])
@@ -124,9 +135,9 @@ dk_word dk_write_slot(dk_word self) {
 /* Grounds. Reads that were performed stand for the grounds of what they took. */
 
 dk_word dk_resolve(dk_word grounds) {
-  dk_word found = grounds & dk_pending;
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
-    if ((grounds & ~dk_pending) >> i & 1) found |= dk_grounds[i];
+  dk_word found = grounds & dk_pending, performed = grounds & ~dk_pending;
+  for (dk_word i = 0; performed >> i; ++i)
+    if (performed >> i & 1) found |= dk_grounds[i];
   return found;
 }
 
@@ -141,9 +152,9 @@ void dk_replace_ground(dk_word read, dk_word by) {
 }
 
 dk_word dk_kept_at(dk_word address) {
-  dk_word i = 0;
-  while (i < DK_SLOTS && !((dk_kept >> i & 1) && dk_address[i] == address)) ++i;
-  return i;
+  for (dk_word i = 0; dk_kept >> i; ++i)
+    if ((dk_kept >> i & 1) && dk_address[i] == address) return i;
+  return DK_NOWHERE;
 }
 
 /* What is in memory now has these grounds; `slot` held the write, if it was delayed. */
@@ -171,14 +182,15 @@ void dk_keep_grounds(dk_word self, dk_word slot, dk_word address, dk_word ground
 
 /* A delayed access was performed. */
 void dk_remove(dk_word slot) {
-  dk_word others = ~DK_BIT(slot);
-  dk_pending &= others;
+  dk_word others = ~DK_BIT(slot), pending = dk_pending & others;
+  dk_pending = pending;
   dk_forget(slot);
   dk_before[slot] = 0;
   dk_behind[slot] = 0;
   dk_elder[slot] = 0;
   dk_overtaken &= others;
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
+  for (dk_word i = 0; pending >> i; ++i) { /* what is not delayed has nothing to forget */
+    if (!(pending >> i & 1)) continue;
     dk_before[i] &= others;
     dk_behind[i] &= others;
     dk_elder[i] &= others;
@@ -275,7 +287,7 @@ void dk_meet(dk_word self, dk_word slot, dk_word write) {
 int dk_fits(dk_word source, dk_word floor, dk_word ceiling, dk_word cap) {
   dk_word write = DK_BIT(source);
   if (floor & ~(write | dk_behind[source])) return 0;
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
+  for (dk_word i = 0; (ceiling | cap) >> i; ++i) {
     if ((ceiling >> i & 1) && !(dk_behind[i] & write)) return 0;
     if ((cap >> i & 1) && i != source && !(dk_behind[i] & write)) return 0;
   }
@@ -289,7 +301,7 @@ void dk_keep_reads_in_order(dk_word self, dk_word slot, dk_word source, dk_word 
     return;
   }
   dk_word write = DK_BIT(source);
-  for (dk_word i = 0; i < DK_SLOTS; ++i) {
+  for (dk_word i = 0; dk_pending >> i; ++i) {
     if (earlier >> i & 1) dk_cap[i] |= write;
     if (slot < DK_SLOTS && (dk_earlier[i] >> slot & 1)) dk_floor[i] |= write;
   }
@@ -322,12 +334,9 @@ dk_word dk_take(dk_word self, dk_word slot, dk_word address, dk_word size, dk_wo
 /* The delayed write that a read takes, or memory. */
 dk_word dk_choose_source(dk_word self, dk_word at, dk_word floor) {
 #ifdef DK_NON_ATOMIC
-  if (!(at & ~DK_ALL_READS)) return DK_NOWHERE;
-  dk_word source = dk_choose_slot_or_none();
-  __VERIFIER_assume(source == DK_NOWHERE || ((at & ~DK_ALL_READS) >> source & 1));
   (void)self;
   (void)floor;
-  return source;
+  return dk_choose_slot_or_none(at & ~DK_ALL_READS);
 #else
   (void)at;
   if (!floor) return DK_NOWHERE;
@@ -349,7 +358,7 @@ void dk_perform_read(dk_word slot) {
   dk_word from = source == DK_NOWHERE ? dk_kept_at(address) : source;
   dk_word grounds = from < DK_SLOTS ? dk_grounds[from] : 0;
   __VERIFIER_assume(!(grounds >> slot & 1));
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
+  for (dk_word i = 0; grounds >> i; ++i)
     __VERIFIER_assume(!(grounds >> i & 1) || !(dk_grounds[i] >> slot & 1));
   grounds |= dk_grounds[slot];
 #endif
@@ -379,7 +388,6 @@ void dk_change_memory(dk_word address, dk_word size, dk_word value) {
 }
 
 void dk_perform_write(dk_word slot) {
-  __VERIFIER_assume(!dk_behind[slot]);
   dk_change_memory(dk_address[slot], dk_size[slot], dk_value[slot]);
 #ifdef DK_NON_ATOMIC
   dk_word address = dk_address[slot], grounds = dk_grounds[slot];
@@ -391,11 +399,16 @@ void dk_perform_write(dk_word slot) {
 #endif
 }
 
-/* If nothing has overtaken it, the run in which it was not delayed does the same. */
+/* Those of a set that can be performed now. If nothing has overtaken an access, the run in which it was not delayed does
+   the same. */
+dk_word dk_ready(dk_word set) {
+  dk_word ready = set & dk_pending & dk_overtaken;
+  for (dk_word i = 0; ready >> i; ++i)
+    if ((ready >> i & 1) && (dk_before[i] | dk_behind[i])) ready &= ~DK_BIT(i);
+  return ready;
+}
+
 void dk_perform(dk_word slot) {
-  __VERIFIER_assume(dk_pending >> slot & 1);
-  __VERIFIER_assume(!dk_before[slot]);
-  __VERIFIER_assume(dk_overtaken >> slot & 1);
   dk_overtaken |= dk_elder[slot];
 #ifdef DK_READS
   if (DK_ALL_READS >> slot & 1) {
@@ -419,15 +432,15 @@ void dk_place(dk_word self, dk_word slot, dk_word at) {
   dk_word writes = at & ~DK_ALL_READS;
 #ifdef DK_NON_ATOMIC
   if (writes) {
-    dk_word place = dk_choose_slot_or_none();
-    __VERIFIER_assume(place == DK_NOWHERE || (writes >> place & 1));
+    dk_word place = dk_choose_slot_or_none(writes);
     if (place != DK_NOWHERE) dk_behind[slot] = dk_behind[place] | DK_BIT(place);
-    for (dk_word i = 0; i < DK_SLOTS; ++i)
+    for (dk_word i = 0; writes >> i; ++i)
       if ((writes & ~dk_behind[slot]) >> i & 1) dk_behind[i] |= DK_BIT(slot);
   }
   __VERIFIER_assume(!(dk_seen[self] & writes & ~dk_behind[slot]));
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
-    if ((writes & dk_updates) >> i & 1) __VERIFIER_assume(dk_is_atomic(i));
+  dk_word updates = writes & dk_updates;
+  for (dk_word i = 0; updates >> i; ++i)
+    if (updates >> i & 1) __VERIFIER_assume(dk_is_atomic(i));
 #else
   dk_behind[slot] = writes & DK_OWN_SLOTS(self);
 #endif
@@ -442,7 +455,7 @@ dk_word dk_relevant(dk_word wanted) {
   dk_word known = 0;
   while (found != known) {
     known = found;
-    for (dk_word i = 0; i < DK_SLOTS; ++i)
+    for (dk_word i = 0; known >> i; ++i)
       if (known >> i & 1) found |= dk_before[i] | dk_behind[i] | dk_at(dk_address[i], dk_size[i]);
   }
   return found;
@@ -453,10 +466,8 @@ dk_word dk_relevant(dk_word wanted) {
 void dk_approach(dk_word address, dk_word size, dk_word wanted) {
   dk_begin();
   while (1) {
-    dk_word relevant = dk_relevant(wanted | dk_at(address, size));
-    if (!relevant || !dk_choose_yes()) return;
-    dk_word slot = dk_choose_slot();
-    __VERIFIER_assume(relevant >> slot & 1);
+    dk_word slot = dk_choose_slot_or_none(dk_ready(dk_relevant(wanted | dk_at(address, size))));
+    if (slot == DK_NOWHERE) return;
     dk_perform(slot);
     dk_end();
     dk_begin();
@@ -590,8 +601,9 @@ void dk_write_now(dk_word self, dk_word address, dk_word size, dk_word value, dk
   dk_overtaken |= dk_pending & DK_OWN_SLOTS(self);
 #ifdef DK_NON_ATOMIC
   if (linked) __VERIFIER_assume(!dk_link_read[self] && dk_link_source[self] == DK_NOWHERE);
-  for (dk_word i = 0; i < DK_SLOTS; ++i)
-    if ((at & dk_updates & ~DK_OWN_SLOTS(self)) >> i & 1) __VERIFIER_assume(dk_source[i] < DK_SLOTS);
+  dk_word updates = at & dk_updates & ~DK_OWN_SLOTS(self);
+  for (dk_word i = 0; updates >> i; ++i)
+    if (updates >> i & 1) __VERIFIER_assume(dk_source[i] < DK_SLOTS);
   dk_break_links(self, address);
 #endif
   dk_change_memory(address, size, value);

@@ -1,0 +1,93 @@
+// What the only thread does before others exist.
+#pragma once
+
+#include "rsmc/machine.hpp"
+
+namespace dekker::rsmc {
+
+// What the only thread does before it spawns another is seen by all as if it had been there from the start, so it is no
+// event. Returns whether the instruction was executed; the first with a choice, or that starts a thread, ends this.
+template <std::size_t W>
+bool Machine<W>::step_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  switch (instruction.operation) {
+    case Operation::fence: return true;
+    case Operation::load:
+      if (instruction.is_exclusive) break;
+      return load_alone(state, pc, instruction);
+    case Operation::store: return store_alone(state, pc, instruction, now(state, instruction.value));
+    case Operation::read_modify_write:
+    case Operation::compare_exchange:
+      if (instruction.is_weak) break;
+      return update_alone(state, pc, instruction);
+    case Operation::release: return release_alone(state, pc, instruction);
+    case Operation::store_conditional:
+    case Operation::choose:
+    case Operation::spawn: break;
+    default: return false;
+  }
+  is_alone_ = false;
+  return false;
+}
+
+template <std::size_t W>
+bool Machine<W>::load_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  const std::optional<Value> found = read_alone(state, pc, instruction);
+  if (!found) return true;
+  const unsigned width = 8u * instruction.size;
+  const Value extended = instruction.is_signed ? apply(UnaryOperator::sext, static_cast<std::uint8_t>(width), *found) : *found;
+  in_register(state, instruction.destination) = {constant(extended), {}};
+  return true;
+}
+
+template <std::size_t W>
+std::optional<Value> Machine<W>::read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  const Address address = now(state, instruction.address);
+  if (!is_in_object(address, instruction.size)) {
+    fail(state, pc, kind_outside(address), address);
+    return std::nullopt;
+  }
+  Value result = 0;
+  for (unsigned i = 0; i < instruction.size; ++i) result |= Value{initial_byte(address + i)} << (8 * i);
+  return result;
+}
+
+template <std::size_t W>
+bool Machine<W>::store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, Value stored) {
+  const Address address = now(state, instruction.address);
+  if (!is_in_object(address, instruction.size)) {
+    fail(state, pc, kind_outside(address), address);
+    return true;
+  }
+  for (unsigned i = 0; i < instruction.size; ++i)
+    written_alone_[address + i] = static_cast<std::uint8_t>(stored >> (8 * i));
+  return true;
+}
+
+template <std::size_t W>
+bool Machine<W>::update_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  const std::optional<Value> old_value = read_alone(state, pc, instruction);
+  if (!old_value) return true;
+  const Value operand = now(state, instruction.value);
+  const unsigned width = 8u * instruction.size;
+  if (instruction.operation == Operation::compare_exchange) {
+    const bool succeeds = ((now(state, instruction.expected) ^ *old_value) & low_bits(width)) == 0;
+    if (succeeds) store_alone(state, pc, instruction, operand);
+    if (instruction.success != none) in_register(state, instruction.success) = {constant(succeeds ? 1 : 0), {}};
+  } else {
+    const auto update = static_cast<UpdateOperator>(instruction.update);
+    const bool exchanges = update == UpdateOperator::exchange;
+    store_alone(state, pc, instruction,
+                exchanges ? operand : apply(update, static_cast<std::uint8_t>(width), *old_value, operand));
+  }
+  if (instruction.destination != none) in_register(state, instruction.destination) = {constant(*old_value), {}};
+  return true;
+}
+
+template <std::size_t W>
+bool Machine<W>::release_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  const Value address = now(state, instruction.value);
+  if (address != 0 && can_release(state, pc, address)) object_at(address)->is_released = true;
+  return true;
+}
+
+}  // namespace dekker::rsmc

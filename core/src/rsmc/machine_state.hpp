@@ -1,0 +1,173 @@
+// The state of threads, the events they fetch, and values that may not be known yet.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dekker/rsmc/explore.hpp"
+#include "dekker/rsmc/program.hpp"
+#include "rsmc/fixed_bits.hpp"
+#include "rsmc/loops.hpp"
+
+namespace dekker::rsmc {
+
+// More events or run items than the words at hand can number; the exploration starts again with more.
+struct CapacityNeeded {};
+
+using EventId = std::uint32_t;
+using NodeId = std::uint32_t;
+inline constexpr EventId no_event = ~EventId{0};
+inline constexpr std::uint32_t not_in_matrix = ~std::uint32_t{0};
+
+enum class EventState : std::uint8_t {
+  pending,
+  committed,
+  failed,  // the model allows no parameter: the run does not count
+  asleep,  // a read whose thread would only wait for ever: it was left out
+  absent,  // the write of a compare-exchange or store-conditional that fails
+};
+
+enum class Role : std::uint8_t { plain, linked_load, conditional_store, update_read, update_write, synchronised };
+
+// The events that a value was computed from. Those in `picked` only chose between alternatives. While a choice is open,
+// `deferred` says where the sources of the alternatives are.
+template <std::size_t W>
+struct Sources {
+  FixedBits<W> direct;
+  FixedBits<W> picked;
+  std::int32_t deferred = none;
+
+  bool empty() const { return deferred == none && direct.empty() && picked.empty(); }
+};
+
+template <std::size_t W>
+struct Event {
+  std::int32_t thread = 0;
+  std::int32_t index = 0;  // in its thread
+  std::int32_t block = 0;
+  std::int32_t pc = 0;
+  EventKind kind = EventKind::read;
+  Role role = Role::plain;
+  EventState state = EventState::pending;
+  std::uint8_t size = 0;
+  std::int32_t event_class = 0;
+  std::int32_t failed_class = none;
+  EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
+  bool is_release = false;     // a write that releases memory
+  bool is_piece = false;
+  EventId partner = no_event;  // the other half of an update; the load of a conditional store
+  std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
+  NodeId address_node = 0;
+  NodeId value_node = 0;  // writes
+  NodeId expected_node = 0;
+  bool is_compare = false;
+  bool is_quiet = false;  // a comparison that succeeds if the values differ
+  bool is_weak = false;
+  bool has_failed = false;    // the committed read of a compare-exchange that failed
+  bool must_fail = false;     // the read of a compare-exchange whose failure was decided in advance
+  bool must_succeed = false;  // or whose success was
+  bool failed_early = false;  // and its write
+  Address address = 0;  // once known
+  Value value = 0;      // once committed
+  Sources<W> address_sources;
+  Sources<W> data_sources;
+  Sources<W> control;
+  FixedBits<W> ordered_after;  // earlier events of the thread that classes and fences keep before this one
+  FixedBits<W> fenced_after;   // those that fences keep before it
+  EventId read_from = no_event;  // reads; no_event is the initial write
+  std::uint32_t run_index = 0;
+  std::uint64_t stamp = 0;  // when it was first explored, while it is in the run
+  std::uint32_t matrix_index = not_in_matrix;
+  // An access that the model must know of before it is committed has a shadow in the matrix: an event like it that takes no
+  // part in communication.
+  std::int32_t shadow_index = none;
+  FixedBits<W> readers;  // writes: matrix indices of the reads that took this value
+};
+
+// `ended` threads have ended the program; those that wait for them wait in vain.
+enum class ThreadStatus : std::uint8_t { unborn, running, finished, ended, blocked, waiting, cut, failed };
+
+template <std::size_t W>
+struct RegisterContent {
+  NodeId node = 0;
+  Sources<W> sources;
+};
+
+// A call that is not finished: where to go on.
+struct Caller {
+  std::int32_t block;
+  std::int32_t pc;
+  std::uint32_t base;
+  std::int32_t destination;
+};
+
+// A check whose condition was not known when the thread came to it.
+struct OpenCheck {
+  NodeId condition;
+  std::int32_t block;
+  std::int32_t pc;
+};
+
+// When control last came to where an await goes back to: how many events the thread had then.
+struct AwaitStart {
+  std::size_t depth;
+  std::int32_t pc;
+  std::size_t n_events;
+};
+
+template <std::size_t W>
+struct ThreadState {
+  std::int32_t number = 0;
+  ThreadStatus status = ThreadStatus::unborn;
+  std::int32_t block = 0;
+  std::int32_t pc = 0;
+  std::uint32_t base = 0;  // where the registers of the current call begin
+  std::vector<Caller> callers;
+  std::vector<RegisterContent<W>> registers;
+  std::vector<EventId> events;
+  LoopHistory loops;
+  std::vector<AwaitStart> await_starts;
+  std::vector<OpenCheck> open_checks;
+  Sources<W> control;
+  EventId linked = no_event;
+  EventId started_by = no_event;  // spawned threads: the write that lets them begin
+  EventId begin = no_event;       // and the read that waits for it
+  EventId end = no_event;         // the write that lets others join
+  EventId joining = no_event;     // the last read with which it joins another
+  bool owes_end = false;          // it has ended, but there is no such write yet
+  RegisterContent<W> result;
+  std::int32_t n_spawned = 0;
+  Address allocated = 0;  // bytes
+  ViolationKind failure = ViolationKind::assertion;
+  Address failure_address = 0;
+};
+
+struct AllocatedObject {
+  Address start;
+  Address size;
+  bool is_own;  // not of the heap
+  Place place;
+  bool is_released = false;  // before other threads existed; later releases are events
+};
+
+// Two deferred parts, or (if `condition` is set) the alternatives of an open choice.
+template <std::size_t W>
+struct DeferredSources {
+  std::optional<NodeId> condition;
+  Sources<W> first;
+  Sources<W> second;
+};
+
+struct Node {
+  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update } kind;
+  std::uint8_t operation = 0;
+  std::uint8_t width = 0;
+  bool is_signed = false;
+  NodeId a = 0, b = 0, c = 0;
+  Value value = 0;  // a constant, or the event whose value it is
+};
+
+}  // namespace dekker::rsmc
