@@ -164,8 +164,9 @@ def test_one_test_is_explored_by_all(address: str) -> None:
     assert without_time(together.out) == without_time(alone.out)
 
 
-def covered(coverage: Coverage) -> dict[str, object]:
-    return {key: value for key, value in vars(coverage).items() if key != "cpu_s"}
+def covered(coverage: Coverage) -> tuple[object, ...]:
+    """What does not depend on how fast it was: engines have a limit of time."""
+    return coverage.programs, coverage.kinds, coverage.models, coverage.problems
 
 
 def test_campaigns_cover_the_same(crew: DaskCrew) -> None:
