@@ -197,8 +197,9 @@ using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgum
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
 // units, words, what is known, next number of a read, reads that slept
 using RestArgument = std::tuple<std::vector<UnitArgument>, std::uint32_t, KnownArgument, std::uint64_t, std::vector<std::uint64_t>>;
-// jobs, whether the rest is kept, seconds of the slice, seed for splitting, whether threads may be numbered, where to go on
-using WorkArgument = std::tuple<std::uint32_t, bool, double, std::uint64_t, bool, RestArgument>;
+// jobs, whether the rest is kept, seconds of the slice, seed for splitting, whether threads may be numbered, the first number
+// of a read that is no other's, where to go on
+using WorkArgument = std::tuple<std::uint32_t, bool, double, std::uint64_t, bool, std::uint64_t, RestArgument>;
 
 Parts read_parts(const PartsArgument& argument) {
   Parts parts;
@@ -228,18 +229,22 @@ KnownArgument known_tuple(const Known& known) {
 }
 
 Work read_work(const WorkArgument& argument) {
-  const auto& [jobs, keeps_rest, slice_s, split_seed, numbers_threads, rest] = argument;
+  const auto& [jobs, keeps_rest, slice_s, split_seed, numbers_threads, first_own_id, rest] = argument;
   const auto& [units, words, known, next_id, slept] = rest;
-  Work work{jobs, keeps_rest, slice_s, split_seed, numbers_threads, {}, words, read_known(known), next_id, {slept.begin(), slept.end()}};
+  Work work{jobs, keeps_rest, slice_s, split_seed, numbers_threads, first_own_id, {}, {}, words, read_known(known), next_id, {slept.begin(), slept.end()}};
   for (const auto& [bytes, depth, sleep_id] : units)
     work.units.push_back({std::string(bytes.c_str(), bytes.size()), depth, sleep_id});
   return work;
 }
 
+std::vector<UnitArgument> units_list(const std::vector<PackedUnit>& units) {
+  std::vector<UnitArgument> result;
+  for (const PackedUnit& unit : units) result.emplace_back(nb::bytes(unit.bytes.data(), unit.bytes.size()), unit.depth, unit.sleep_id);
+  return result;
+}
+
 RestArgument rest_tuple(const Work& work) {
-  std::vector<UnitArgument> units;
-  for (const PackedUnit& unit : work.units) units.emplace_back(nb::bytes(unit.bytes.data(), unit.bytes.size()), unit.depth, unit.sleep_id);
-  return {std::move(units), work.words, known_tuple(work.known), work.next_id, {work.slept.begin(), work.slept.end()}};
+  return {units_list(work.units), work.words, known_tuple(work.known), work.next_id, {work.slept.begin(), work.slept.end()}};
 }
 
 nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
@@ -278,6 +283,7 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
   }
   nb::dict result = outcome_dict(explored.outcome);
   result["rest"] = nb::cast(rest_tuple(explored.work));
+  result["asking"] = nb::cast(units_list(explored.work.asking));
   result["started_again"] = explored.started_again;
   return result;
 }
@@ -309,12 +315,22 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
   }
 }
 
+std::pair<KnownArgument, bool> merge_known(const KnownArgument& total, const KnownArgument& part) {
+  Known known = read_known(total);
+  const bool is_consistent = merge(known, read_known(part));
+  return {known_tuple(known), is_consistent};
+}
+
 }  // namespace
 
 void bind_explorer(nb::module_& module) {
   module.def("explore", explore_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
              "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
              "work"_a, "progress"_a.none());
+  module.def("whole_exploration", [] { return units_list({whole_exploration()}).front(); });
+  module.def("merge_known", merge_known, "total"_a, "part"_a);
+  module.def("known_at_start", [](const KnownArgument& known) { return known_tuple(known_at_start(read_known(known))); },
+             "known"_a);
   module.def("probe", probe_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
              "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
              "progress"_a.none());

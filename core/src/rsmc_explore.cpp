@@ -129,10 +129,10 @@ PoolEnd explore_together(const Question& q, Knowledge& knowledge, Explored& so_f
   return so_far.outcome.stop == Stop::violation ? PoolEnd::stopped : pool.end();
 }
 
-void start_again(Explored& so_far, Knowledge& knowledge) {
-  knowledge.start_again();
+void forget(Explored& so_far) {
   so_far.outcome = {};
   so_far.work.units.clear();
+  so_far.work.asking.clear();
   so_far.work.slept.clear();
   so_far.started_again = true;
 }
@@ -147,7 +147,9 @@ Explored explore_together(const Question& q, Work&& work) {
   while (true) {
     const PoolEnd end = attempts[attempt](q, knowledge, so_far);
     if (end == PoolEnd::new_knowledge) {
-      start_again(so_far, knowledge);
+      forget(so_far);
+      if (so_far.work.first_own_id != 0) break;
+      knowledge.start_again();
     } else if (end != PoolEnd::capacity) {
       break;
     } else if (++attempt == attempts.size()) {

@@ -21,13 +21,15 @@ void add_to(Statistics& total, const Statistics& part) {
   total.report_bytes += part.report_bytes;
 }
 
-Unit whole_exploration() {
+Unit whole_unit() {
   Unit unit{};
   unit.kind = UnitKind::here;
   return unit;
 }
 
 }  // namespace
+
+PackedUnit whole_exploration() { return pack(whole_unit()); }
 
 void merge(Outcome& total, Outcome&& part) {
   add_to(total.statistics, part.statistics);
@@ -44,16 +46,18 @@ void merge(Outcome& total, Outcome&& part) {
   total.flag_examples.merge(part.flag_examples);
   if (total.deadlock_example.empty()) total.deadlock_example = std::move(part.deadlock_example);
   total.cut_at.merge(part.cut_at);
-  total.n_alone = part.n_alone;
+  total.n_alone = std::max(total.n_alone, part.n_alone);  // the same in all in which anything was explored
   if (total.stop == Stop::not_stopped) total.stop = part.stop;
   if (total.stuck_at.thread == none) total.stuck_at = part.stuck_at;
 }
 
 Pool::Pool(const Work& work)
-    : n_workers_(work.jobs), keeps_rest_(work.keeps_rest), slept_(work.slept), published_(work.jobs), next_id_(work.next_id) {
+    : n_workers_(work.jobs), keeps_rest_(work.keeps_rest), slept_(work.slept), first_own_id_(work.first_own_id),
+      published_(work.jobs), next_id_(work.next_id) {
   // Those that sleep were let in before.
   for (const PackedUnit& packed : work.units) units_.emplace(packed.depth, unpack(packed));
-  if (units_.empty()) units_.emplace(0, whole_exploration());
+  for (const PackedUnit& packed : work.asking) asking_.emplace(packed.sleep_id, unpack(packed));
+  if (units_.empty()) units_.emplace(0, whole_unit());
 }
 
 std::optional<Unit> Pool::take() {
@@ -81,7 +85,12 @@ void Pool::set_demand() {
 
 void Pool::insert(Unit&& unit) {
   const std::uint64_t sleep_id = unit.sleep_id();
-  if (sleep_id != 0 && !slept_.insert(sleep_id).second) return;
+  if (sleep_id != 0 && slept_.contains(sleep_id)) return;
+  if (sleep_id != 0 && sleep_id < first_own_id_) {
+    asking_.try_emplace(sleep_id, std::move(unit));
+    return;
+  }
+  if (sleep_id != 0) slept_.insert(sleep_id);
   const std::size_t depth = unit.steps.items.size();
   units_.emplace(depth, std::move(unit));
 }
@@ -154,6 +163,8 @@ bool Pool::wait_for_all(std::chrono::milliseconds longest, Statistics& so_far) {
 void Pool::give_rest(Work& work) const {
   work.units.clear();
   for (const auto& entry : units_) work.units.push_back(pack(entry.second));
+  work.asking.clear();
+  for (const auto& entry : asking_) work.asking.push_back(pack(entry.second));
   work.next_id = next_id_.load();
   work.slept = slept_;
 }

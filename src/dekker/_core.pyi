@@ -66,9 +66,12 @@ def explore(
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, bool, int, int],
     limits: tuple[int, bool, int, float, int, bool, bool, bool],
-    work: tuple[int, bool, float, int, bool, tuple[Any, ...]],
+    work: tuple[int, bool, float, int, bool, int, tuple[Any, ...]],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
+def whole_exploration() -> tuple[bytes, int, int]: ...
+def merge_known(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[Any, bool]: ...
+def known_at_start(known: tuple[Any, ...]) -> Any: ...
 def probe(
     threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]], Sequence[int]]],
     expressions: Sequence[Sequence[int]],

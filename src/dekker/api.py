@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
+from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
 from dekker.ir.program import Program
@@ -34,6 +35,9 @@ from dekker.run.from_text import program_from_text, text_name
 from dekker.task import DEFAULT_UNROLL as DEFAULT_LITMUS_UNROLL
 from dekker.task import Limits, Progress
 from dekker.witness import Witness
+
+if TYPE_CHECKING:
+    from dekker.cluster.crew import Crew
 
 __all__ = ["LitmusResult", "Result", "Violation", "check", "compare", "litmus"]
 
@@ -291,7 +295,8 @@ class CheckArguments(TypedDict, total=False):
     is a text. `timeout` is in seconds, `memory` in megabytes, `max_traces` in complete executions. `keep_going`
     explores all instead of stopping at the first violation. `leaks`: memory that is lost at the end is a violation;
     `deadlocks`: so are threads that wait for ever (the default). `nondet` is the range of numbers that the program
-    leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the engine counts."""
+    leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the engine counts.
+    `cluster` is the address of a Dask scheduler, or `local`: its workers explore (rsmc)."""
 
     engine: str | None
     language: str | None
@@ -306,11 +311,13 @@ class CheckArguments(TypedDict, total=False):
     flags: Sequence[str]
     cc: str | None
     progress: Progress | None
+    cluster: str | None
 
 
 class LitmusArguments(TypedDict, total=False):
     """Limits are those of each test. `language` (litmus or rsmc) says that tests are texts. `explain` asks for an
-    execution that decides the condition, or for the axioms that forbid it. `jobs` tests run side by side."""
+    execution that decides the condition, or for the axioms that forbid it. `jobs` tests run side by side, or as many as
+    the Dask cluster at the address `cluster` has workers for."""
 
     engine: str | None
     language: str | None
@@ -320,6 +327,7 @@ class LitmusArguments(TypedDict, total=False):
     max_traces: int | None
     explain: bool
     jobs: int
+    cluster: str | None
 
 
 def check(
@@ -331,7 +339,9 @@ def check(
     options = _check_options(**arguments)
     read, paths = _read(program, arguments.get("language"), options)
     chosen = load_model(model or default_model(read))
-    report = check_program(read, chosen, options, arguments.get("progress"))
+    with crew_at(arguments.get("cluster")) as crew:
+        asked = replace(options, explore=explore_with(crew))
+        report = check_program(read, chosen, asked, arguments.get("progress"))
     report = replace(report, paths=paths, time_s=time.perf_counter() - started)
     return Result(report, read, replace(options, model=model or chosen.name))
 
@@ -345,8 +355,10 @@ def compare(
     read, paths = _read(program, arguments.get("language"), options)
     found = {name: load_model(name) for name in models} or {item.name: item for item in fitting_models(read)}
     results = {}
-    for name, model in found.items():
-        report = check_program(read, model, options, arguments.get("progress"))
+    with crew_at(arguments.get("cluster")) as crew:
+        asked = replace(options, explore=explore_with(crew))
+        reports = {n: check_program(read, model, asked, arguments.get("progress")) for n, model in found.items()}
+    for name, report in reports.items():
         results[name] = Result(replace(report, paths=paths), read, replace(options, model=name))
     return results
 
@@ -376,11 +388,20 @@ def litmus(
     if model is not None:
         load_model(model)
     language = arguments.get("language")
-    if not isinstance(tests, str | os.PathLike):
-        found = list(_tests(tests, language))
-        return [LitmusResult(record) for record in run_batch(found, options, jobs)]
-    test = Test(_path(tests)) if language is None else Test(text_name(language), text=os.fspath(tests))
-    return LitmusResult(run_test(test, options, raises=True))
+    with crew_at(arguments.get("cluster"), jobs) as crew:
+        if not isinstance(tests, str | os.PathLike):
+            found = list(_tests(tests, language))
+            return [LitmusResult(record) for record in _records(crew, found, options, jobs)]
+        test = Test(_path(tests)) if language is None else Test(text_name(language), text=os.fspath(tests))
+        return LitmusResult(run_test(test, replace(options, explore=explore_with(crew)), raises=True))
+
+
+def _records(crew: Crew | None, tests: list[Test], options: BatchOptions, jobs: int) -> Iterator[Record]:
+    if crew is None:
+        return run_batch(tests, options, jobs)
+    from dekker.cluster.whole_tasks import run_tests  # noqa: PLC0415 — few need it
+
+    return run_tests(crew, tests, options)
 
 
 def _tests(tests: Sequence[PathLike], language: str | None) -> Iterator[Test]:
@@ -406,6 +427,7 @@ def _check_options(
     cc: str | None = None,
     language: str | None = None,
     progress: Progress | None = None,
+    cluster: str | None = None,
 ) -> CheckOptions:
     limits = replace(
         _limits(unroll, timeout, memory, max_traces),
@@ -426,6 +448,7 @@ def _batch_options(
     explain: bool = False,
     jobs: int = 1,
     language: str | None = None,
+    cluster: str | None = None,
 ) -> tuple[BatchOptions, int]:
     limits = _limits(unroll, timeout, memory, max_traces)
     return BatchOptions(model, _engine(engine), limits, witness=explain, explain=explain, picture=explain), jobs

@@ -6,18 +6,20 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode
+from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode, whole_exploration
 from dekker._core import explore as explore_natively
+from dekker._core import known_at_start as known_at_start_natively
+from dekker._core import merge_known as merge_natively
 from dekker._core import probe as probe_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
-from dekker.task import Limits, Progress, Task
+from dekker.task import Explorer, Limits, Progress, Task
 
 __all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore", "probe"]
 
@@ -101,6 +103,9 @@ Unit = tuple[bytes, int, int]
 """A part of an exploration, how deep it begins, and the number of the read that sleeps there, or 0: of units with the
 same number only one is to be explored."""
 
+WHOLE_UNIT: Unit = whole_exploration()
+"""That of which all others are parts."""
+
 Known = tuple[
     list[tuple[int, int, int]],
     list[tuple[int, int, int]],
@@ -138,7 +143,8 @@ EVERYTHING = Rest()
 class Work:
     """How much of an exploration to do: `jobs` threads, for `slice_s` seconds (0: to the end); `keeps_rest` asks for
     what a limit leaves. `split_seed`, if not 0, splits at random. Unless `numbers_threads`, a thread that `rest` has no
-    number for is an error. `rest` says where to go on."""
+    number for is an error. `rest` says where to go on. `first_own_id`, if not 0: others explore other parts of the same
+    at the same time, and reads with smaller numbers are theirs."""
 
     jobs: int = 1
     keeps_rest: bool = False
@@ -146,9 +152,17 @@ class Work:
     split_seed: int = 0
     numbers_threads: bool = True
     rest: Rest = EVERYTHING
+    first_own_id: int = 0
 
 
 WHOLE = Work()
+
+
+COUNTED = (
+    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "stuck", "not_last"),
+    *("commits", "checks", "templates"),
+)
+"""The statistics of an exploration."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +173,8 @@ class Exploration:
     which the model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of
     another that it overlaps without being equal or races with in pieces, and `guess` the places of a load and of the
     store whose value it would have to guess; in these cases there is nothing else. `rest` is what it was stopped at; if
-    it `started_again`, what was found in earlier slices does not count."""
+    it `started_again`, what was found in earlier slices does not count; with others at the same time, all have to start
+    again. `asking` are units that let reads of others sleep: of those with the same number one is to be explored."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
@@ -176,6 +191,7 @@ class Exploration:
     unknown_thread: tuple[int, int] | None = None
     rest: Rest = EVERYTHING
     started_again: bool = False
+    asking: list[Unit] = field(default_factory=list)
 
 
 @lru_cache(maxsize=64)
@@ -213,6 +229,26 @@ class Request:
             (self.limits.unroll, self.limits.counts_known_rounds, self.limits.stop_at_first, self.examples),
         )
         return sha256(repr(question).encode()).hexdigest()
+
+
+Explore = Callable[[Request, Work], Exploration]
+
+
+def explorer_with(explore: Explore | None) -> Explorer | None:
+    """For tasks that are explored by another than the core."""
+    return None if explore is None else lambda task, request: explore(request, WHOLE)
+
+
+def merge_known(total: Known, part: Known) -> tuple[Known, bool]:
+    """What two parts of an exploration found out; not if one relied on what the other found not to be so."""
+    known, is_consistent = merge_natively(total, part)
+    return known, is_consistent
+
+
+def known_at_start(known: Known) -> Known:
+    """What remains known when all start again."""
+    found: Known = known_at_start_natively(known)
+    return found
 
 
 def explore(request: Request, work: Work = WHOLE) -> Exploration:
@@ -256,7 +292,15 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
             limits.stop_at_first,
             program.finds_leaks,
         ),
-        (work.jobs, work.keeps_rest, work.slice_s, work.split_seed, work.numbers_threads, work.rest.packed()),
+        (
+            work.jobs,
+            work.keeps_rest,
+            work.slice_s,
+            work.split_seed,
+            work.numbers_threads,
+            work.first_own_id,
+            work.rest.packed(),
+        ),
         request.progress,
     )
 

@@ -76,3 +76,7 @@ def test_the_line_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None
     text = line.line({"complete": 1000, "blocked": 7}, 10.0)
     assert text.startswith("1000 executions, 7 blocked, 100/s, about 3 thousand in all (2 thousand to 4.5 thousand), ")
     assert "about 20 s left, " in text
+
+
+def test_the_line_says_how_many_workers_a_cluster_has() -> None:
+    assert "100/s, 3 workers, " in ProgressLine().line({"complete": 1000, "workers": 3}, 10.0)

@@ -21,6 +21,7 @@ NOT_RUN = {
     ". .venv/bin/activate": "the same",
     "pip install . pytest": "the same",
     "pip install .": "the same",
+    "pip install 'dekker[cluster]'": "the same",
     "make demo": "tests/docs/test_readme.py looks at its commands",
     "make test": "runs this test",
     "make docs": "tests/docs/test_site.py builds the site",

@@ -24,10 +24,8 @@ class Knowledge {
 
   // Nobody relies on anything yet.
   void start_again() {
-    known_.released_parts = known_.parts;
-    known_.trusted.clear();
+    known_ = known_at_start(known_);
     known_.threads.clear();
-    known_.releases = false;
   }
 
   const Known& all() const { return known_; }

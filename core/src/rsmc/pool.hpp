@@ -80,6 +80,8 @@ class Pool {
   std::condition_variable has_left_;
   std::multimap<std::size_t, Unit> units_;  // by depth
   std::set<std::uint64_t> slept_;
+  const std::uint64_t first_own_id_;
+  std::map<std::uint64_t, Unit> asking_;  // whether the read of another exploration may sleep
   std::size_t n_idle_ = 0;
   std::size_t n_left_ = 0;
   bool is_done_ = false;

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import Exports, export_options, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
@@ -15,12 +18,16 @@ from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.cli.search import search_options
 from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
+from dekker.cluster import crew_at, explore_with
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check, estimated
+from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check, task_to_estimate
 from dekker.run.engines import ALL, ENGINES
 from dekker.task import Limits, Search
+
+if TYPE_CHECKING:
+    from dekker.cluster.crew import Crew
 
 ESTIMATE_SECONDS = 5.0
 
@@ -52,6 +59,7 @@ STATUS = {
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
 @click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc: threads that explore.")
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
+@CLUSTER
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
@@ -78,6 +86,7 @@ def command(
     max_traces: int | None,
     jobs: int,
     checkpoint: str | None,
+    cluster: str | None,
     leaks: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
@@ -117,9 +126,10 @@ def command(
         checkpoint=checkpoint,
     )
     if estimate:
-        return _show_estimate(paths, options)
-    with ProgressLine() as progress:
-        report = check(paths, options, progress)
+        with crew_at(cluster, jobs) as crew:
+            return _show_estimate(paths, options, crew)
+    with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
+        report = check(paths, replace(options, explore=explore_with(crew)), progress)
     if witness_file is not None:
         write_run(witness_file, report)
     if graph_file is not None:
@@ -136,10 +146,14 @@ def command(
     return STATUS[report.verdict]
 
 
-def _show_estimate(paths: tuple[str, ...], options: CheckOptions) -> int:
+def _show_estimate(paths: tuple[str, ...], options: CheckOptions, crew: Crew | None) -> int:
     """For as long as --timeout says, or a few seconds. How many there are says nothing about what they show."""
-    model, found = estimated(paths, options, options.limits.timeout_s or ESTIMATE_SECONDS)
-    print(f"{estimate_line(found.mean, found.low, found.high)} under {model}")
+    from dekker.cluster.estimate import estimate_on  # noqa: PLC0415 — few ask for it
+    from dekker.run.estimate import estimate  # noqa: PLC0415
+
+    task, seconds = task_to_estimate(paths, options), options.limits.timeout_s or ESTIMATE_SECONDS
+    found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
+    print(f"{estimate_line(found.mean, found.low, found.high)} under {task.model.name}")
     blocked = f", about {rough(found.blocked)} blocked" if found.blocked >= 0.5 else ""
     print(f"  {found.probes} random probes in {found.time_s:.1f} s{blocked}")
     if found.heavy:

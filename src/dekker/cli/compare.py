@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from dekker.cli.check import STATUS
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
 from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
+from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
@@ -20,6 +24,9 @@ from dekker.run.check import DEFAULT_UNROLL, CheckOptions
 from dekker.run.compare import USUAL_MODELS, compare
 from dekker.run.engines import ENGINES
 from dekker.task import Limits
+
+if TYPE_CHECKING:
+    from dekker.cluster.crew import Crew
 
 
 @click.command(name="compare", cls=CompilerCommand)
@@ -45,6 +52,7 @@ from dekker.task import Limits
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
+@CLUSTER
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
 @HTML
@@ -60,6 +68,7 @@ def command(
     max_traces: int | None,
     keep_going: bool,
     no_deadlocks: bool,
+    cluster: str | None,
     cc: str | None,
     json_file: str | None,
     html_file: str | None,
@@ -76,11 +85,12 @@ def command(
     options = CheckOptions(None, engine, limits, compiler_flags(), cc, deadlocks=not no_deadlocks)
     reports: list[CheckReport] = []
     progress = ProgressLine()
-    for report in compare(paths, _names(models), options, progress):
-        progress.clear()
-        if json_file != "-":
-            _show(report, first=not reports)
-        reports.append(report)
+    with crew_at(cluster, 1) as crew:
+        for report in _reports(paths, _names(models), options, progress, crew):
+            progress.clear()
+            if json_file != "-":
+                _show(report, first=not reports)
+            reports.append(report)
     if json_file is not None:
         write_answer(json_file, comparison_json(reports))
     if html_file is not None:
@@ -89,6 +99,16 @@ def command(
         write_page(html_file, comparison_page(reports, texts_of(paths)))
     Exports(sarif=sarif_file, junit=junit_file).write_checks(reports)
     return _status(reports)
+
+
+def _reports(
+    paths: tuple[str, ...], names: list[str], options: CheckOptions, progress: ProgressLine, crew: Crew | None
+) -> Iterator[CheckReport]:
+    if crew is None:
+        return compare(paths, names, options, progress)
+    from dekker.cluster.whole_tasks import compare_on  # noqa: PLC0415 — few need it
+
+    return compare_on(crew, paths, names, options, progress)
 
 
 def _names(models: str | None) -> list[str]:

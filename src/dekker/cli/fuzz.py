@@ -9,8 +9,10 @@ from time import monotonic
 
 import click
 
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.limits import JOBS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
+from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.fuzz.campaign import Coverage, Extent, Problem, campaign
 from dekker.fuzz.kinds import KINDS
@@ -24,8 +26,11 @@ BETWEEN_LINES_S = 10.0
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Number of the first program.")
 @click.option("--kinds", default=",".join(KINDS), show_default=True, help="Kinds of programs.")
 @click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="Processes.")
+@CLUSTER
 @click.option("--out", "folder", default="fuzz", show_default=True, help="Folder for what engines disagree about.")
-def command(number: int | None, seconds: float | None, seed: int, kinds: str, jobs: int, folder: str) -> int:
+def command(
+    number: int | None, seconds: float | None, seed: int, kinds: str, jobs: int, cluster: str | None, folder: str
+) -> int:
     """Run random programs on all engines that apply, and compare the answers.
 
     Programs are litmus tests of all architectures, .rsmc, Lang and C programs, and others in the program
@@ -45,7 +50,9 @@ def command(number: int | None, seconds: float | None, seed: int, kinds: str, jo
                 flush=True,
             )
 
-    coverage, ended = campaign(Extent(seed, number, seconds), _kinds(kinds), jobs, show)
+    chosen = _kinds(kinds)
+    with crew_at(cluster, jobs) as crew:
+        coverage, ended = campaign(Extent(seed, number, seconds), chosen, jobs, show, crew)
     for problem in coverage.problems:
         _save(Path(folder), problem)
     print(coverage_text(coverage, seed, monotonic() - started))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.exports import JUNIT, Exports
 from dekker.cli.limits import JOBS, MEGABYTES, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_INPUT, STATUS_UNDECIDED, STATUS_VIOLATED
@@ -20,6 +21,7 @@ from dekker.cli.pictures import GRAPH, HTML, write_graph, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.cli.search import SELECT
 from dekker.cli.witness_files import WitnessWriter, terminal_width
+from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.models import load_model
 from dekker.report.estimate_text import rough
@@ -29,11 +31,12 @@ from dekker.report.herd import herd_text
 from dekker.report.json_lines import json_line
 from dekker.report.record import Record
 from dekker.resources import resident_mb
-from dekker.run.batch import BatchOptions, find_tests, run_batch
+from dekker.run.batch import BatchOptions, Test, find_tests, run_batch
 from dekker.run.engines import ENGINES
 from dekker.task import DEFAULT_UNROLL, Limits, Search
 
 if TYPE_CHECKING:
+    from dekker.cluster.crew import Crew
     from dekker.report.html.litmus_page import LitmusPage
 
 FEWEST_FOR_BAR = 10
@@ -67,6 +70,7 @@ FEWEST_FOR_BAR = 10
 @click.option(
     "--jobs", "-j", type=JOBS, default=1, show_default=True, help="Tests run side by side; of one test, threads (rsmc)."
 )
+@CLUSTER
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")
 @click.option(
     "--witness",
@@ -95,6 +99,7 @@ def command(
     memory: int | None,
     max_traces: int | None,
     jobs: int,
+    cluster: str | None,
     json_file: str | None,
     witness_path: str | None,
     explain: bool,
@@ -126,10 +131,10 @@ def command(
     tally: Counter[str] = Counter()
     kept: list[Record] = []
     started = time.monotonic()
-    with _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
+    with crew_at(cluster, jobs) as crew, _json_output(json_file) as json_stream, _progress(len(tests)) as advance:
         try:
             line = ProgressLine() if len(tests) < FEWEST_FOR_BAR else None
-            for record in run_batch(tests, options, jobs, line):
+            for record in _records(tests, options, jobs, line, crew):
                 if line is not None:
                     line.clear()
                 tally[record.verdict] += 1
@@ -153,6 +158,16 @@ def command(
     Exports(junit=junit_file).write_litmus(kept)
     _summarise(tally, len(tests), time.monotonic() - started)
     return _status(tally)
+
+
+def _records(
+    tests: list[Test], options: BatchOptions, jobs: int, progress: ProgressLine | None, crew: Crew | None
+) -> Iterator[Record]:
+    if crew is None:
+        return run_batch(tests, options, jobs, progress)
+    from dekker.cluster.whole_tasks import run_tests  # noqa: PLC0415 — few need it
+
+    return run_tests(crew, tests, options, progress)
 
 
 def _show(record: Record, json_stream: TextIO | None, quiet: bool, explain: bool) -> None:

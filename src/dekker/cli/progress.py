@@ -67,6 +67,7 @@ class ProgressLine:
             parts.append(f"about {rough(mean)} in all ({rough(low)} to {rough(high)})")
             if rate and mean > done:
                 parts.append(f"about {duration((mean - done) / rate)} left")
+        parts += [f"{counts['workers']} workers"] if "workers" in counts else []
         parts.append(f"{resident_mb():.0f} MB")
         return f"{self.note}{', '.join(parts)}"
 

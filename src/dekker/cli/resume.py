@@ -5,9 +5,12 @@ from __future__ import annotations
 import click
 
 from dekker.cli.check import STATUS, write_run
+from dekker.cli.cluster import CLUSTER
 from dekker.cli.exports import write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, SECONDS, TRACES
+from dekker.cli.progress import ProgressLine
 from dekker.cli.witness_files import terminal_width
+from dekker.cluster import crew_at, explore_with
 from dekker.report.check_report import check_json, check_text
 from dekker.run.check import CheckOptions, resume
 from dekker.task import Limits
@@ -19,6 +22,7 @@ from dekker.task import Limits
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions, with those found before.")
 @click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="Threads that explore.")
+@CLUSTER
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
 @click.option(
     "--witness", "witness_file", metavar="FILE", help="Write the run that shows the violation, for `dekker replay`."
@@ -29,6 +33,7 @@ def command(
     memory: int | None,
     max_traces: int | None,
     jobs: int,
+    cluster: str | None,
     json_file: str | None,
     witness_file: str | None,
 ) -> int:
@@ -38,7 +43,8 @@ def command(
     written again now and then. A file of a check that came to its end gives the answer again.
     """
     limits = Limits(timeout_s=timeout, memory_mb=memory, max_traces=max_traces)
-    report = resume(file, CheckOptions(limits=limits, jobs=jobs))
+    with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
+        report = resume(file, CheckOptions(limits=limits, jobs=jobs, explore=explore_with(crew)), progress)
     if witness_file is not None:
         write_run(witness_file, report)
     if json_file is not None:

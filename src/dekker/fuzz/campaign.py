@@ -1,15 +1,17 @@
-"""Many random programs, one number after the other, over processes that stay."""
+"""Many random programs, one number after the other, over processes that stay, or a cluster."""
 
 from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic, process_time
 
+from dekker.cluster.crew import Crew, Patience, wait_for_one
 from dekker.errors import DekkerError
 from dekker.fuzz.judgement import judge
 from dekker.fuzz.kinds import KINDS, kind_of
@@ -21,6 +23,7 @@ from dekker.source import Source
 
 CHUNK = 25
 SHRINK_S = 60.0
+LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -110,37 +113,54 @@ class Extent:
 
 
 def campaign(
-    extent: Extent, kinds: Sequence[str], jobs: int, progress: Callable[[Coverage], None] = lambda coverage: None
+    extent: Extent,
+    kinds: Sequence[str],
+    jobs: int,
+    progress: Callable[[Coverage], None] = lambda coverage: None,
+    crew: Crew | None = None,
 ) -> tuple[Coverage, bool]:
-    """What was covered, and whether it came to its end."""
+    """What was covered, and whether it came to its end. Without a `crew`, processes do the work."""
     coverage = Coverage()
-    with ProcessPoolExecutor(jobs, initializer=_leave_interrupts_to_the_parent) as pool:
+    with ExitStack() as stack:
+        if crew is None:
+            pool = stack.enter_context(ProcessPoolExecutor(jobs, initializer=_leave_interrupts_to_the_parent))
+            parts = _parts(pool.submit, lambda: jobs, extent, kinds)
+        else:
+            parts = _parts(crew.submit, Patience(crew).slots, extent, kinds)
         try:
-            for part in _parts(pool, extent, kinds, 2 * jobs):
+            for part in parts:
                 coverage.add(part)
                 progress(coverage)
         except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
+            parts.close()
             return coverage, False
     return coverage, True
 
 
-def _parts(pool: Executor, extent: Extent, kinds: Sequence[str], most: int) -> Iterator[Coverage]:
+def _parts(
+    submit: Callable[..., Future[Coverage]], slots: Callable[[], int], extent: Extent, kinds: Sequence[str]
+) -> Generator[Coverage, None, None]:
     deadline = None if extent.seconds is None else monotonic() + extent.seconds
     chunks = _chunks(extent)
     running: set[Future[Coverage]] = set()
-    while True:
-        is_over = deadline is not None and monotonic() > deadline
-        while not is_over and len(running) < most:
-            chunk = next(chunks, None)
-            if chunk is None:
-                break
-            running.add(pool.submit(run_programs, chunk, kinds))
-        if not running:
-            return
-        done, running = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield future.result()
+    try:
+        while True:
+            is_over = deadline is not None and monotonic() > deadline
+            while not is_over and len(running) < 2 * slots():
+                chunk = next(chunks, None)
+                if chunk is None:
+                    is_over = True
+                    break
+                running.add(submit(run_programs, chunk, kinds))
+            if is_over and not running:
+                return
+            wait_for_one(running, LOOK_S)
+            for future in [future for future in running if future.done()]:
+                running.remove(future)
+                yield future.result()
+    finally:
+        for future in running:
+            future.cancel()
 
 
 def _chunks(extent: Extent) -> Iterator[range]:

@@ -13,16 +13,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from dekker.cat.model import Model
 from dekker.errors import DekkerError, InputError, UnsupportedError
 from dekker.frontends import EXTENSIONS, default_model, parse_files, parse_program, read_text
+from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
+from dekker.native import Explore, explorer_with
 from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Progress, Search, Task, Watcher
+from dekker.witness import ModelText
 
 LARGEST_CHUNK = 16
 DEFAULT_SEARCH = Search()
@@ -33,7 +37,7 @@ class BatchOptions:
     """`model` None stands for the architecture's own, `engine` None for the first that can run the test. `witness` asks
     for an execution that decides the condition, `explain` for the reasons if there is none. `unroll_waits` leaves loops
     that only wait as they are. `picture`: all that is needed to draw the witness and its source. `jobs` threads explore
-    each test."""
+    each test, or whoever `explore` asks. `model_text` is that of `model`, if there is no such file here."""
 
     model: str | None = None
     engine: str | None = None
@@ -44,15 +48,19 @@ class BatchOptions:
     search: Search = DEFAULT_SEARCH
     picture: bool = False
     jobs: int = 1
+    explore: Explore | None = None
+    model_text: ModelText | None = None
 
 
 @dataclass(frozen=True)
 class Test:
-    """A file to run, or why there is none at that path, or a text that is called so."""
+    """A file to run, or why there is none at that path, or a text that is called so. `program` is what was read from
+    it already, or why that could not be."""
 
     path: str
     error: InputError | None = None
     text: str | None = None
+    program: Program | InputError | None = None
 
 
 def find_tests(paths: Sequence[str]) -> list[Test]:
@@ -110,13 +118,21 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
     file, started = test.path, time.perf_counter()
     model_name = options.model or ""
     try:
-        program = parse_files((file,)) if test.text is None else parse_program(Source(file, test.text))
-        validate(program)
+        program = _read(test)
         model_name = options.model or default_model(program)
-        model = load_model(model_name)
+        model = load_model(model_name) if options.model_text is None else _from_text(options.model_text)
         program = prepare(program, model, unroll_waits=options.unroll_waits, reduce_updates=options.engine != TRANSFORM)
         examples = options.witness or options.explain
-        task = Task(program, model, options.limits, examples, progress, search=options.search, jobs=options.jobs)
+        task = Task(
+            program,
+            model,
+            options.limits,
+            examples,
+            progress,
+            search=options.search,
+            jobs=options.jobs,
+            explorer=explorer_with(options.explore),
+        )
         if isinstance(progress, Watcher):
             progress.watch(task)
         engine, result = run_engine(options.engine, task)
@@ -138,6 +154,22 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
         if raises or os.environ.get("DEKKER_DEBUG"):
             raise
         return record_error(file, _defect(file, error), model_name, options.engine or "")
+
+
+def _read(test: Test) -> Program:
+    if isinstance(test.program, InputError):
+        raise test.program
+    if test.program is not None:
+        return test.program
+    program = parse_files((test.path,)) if test.text is None else parse_program(Source(test.path, test.text))
+    validate(program)
+    return program
+
+
+def _from_text(model: ModelText) -> Model:
+    from dekker.run.witnesses import load_model_text  # noqa: PLC0415 — slow to load
+
+    return load_model_text(model)
 
 
 def _with_evidence(record: Record, task: Task, result: Result, options: BatchOptions) -> Record:
@@ -175,7 +207,7 @@ def run_batch(
         return
     with ProcessPoolExecutor(min(jobs, len(tests)), initializer=_leave_interrupts_to_the_parent) as pool:
         try:
-            yield from pool.map(work, tests, chunksize=_chunk_size(len(tests), jobs))
+            yield from pool.map(work, tests, chunksize=chunk_size(len(tests), jobs))
         except BrokenProcessPool:
             raise InputError(
                 "a worker process was killed, probably for want of memory; the tests before it are reported above",
@@ -188,7 +220,7 @@ def run_batch(
             raise
 
 
-def _chunk_size(tests: int, jobs: int) -> int:
+def chunk_size(tests: int, jobs: int) -> int:
     """Small enough that no process is left with much work when the others have finished."""
     return max(1, min(LARGEST_CHUNK, tests // (8 * jobs)))
 

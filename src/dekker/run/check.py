@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
@@ -17,19 +17,19 @@ from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
+from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
 from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
+from dekker.run.checkpoint import Progress as Done
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
-if TYPE_CHECKING:
-    from dekker.run.estimate import Estimate
-
 DEFAULT_UNROLL = 4
 DEFAULT_SEARCH = Search()
+NOTHING_DONE = Done()
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
     the program leaves open. `deadlocks`: threads that wait for ever are a violation. `jobs` threads explore. To go on
-    from, the file `checkpoint` is written every `checkpoint_s` seconds."""
+    from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
+    which the rsmc engine asks: a cluster does."""
 
     model: str | None = None
     engine: str | None = None
@@ -51,6 +52,7 @@ class CheckOptions:
     jobs: int = 1
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
+    explore: Explore | None = None
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -59,17 +61,24 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
-    report = check_program(program, model, options, progress, _explorer(paths, options))
+    about = {"paths": list(paths), "deadlocks": options.deadlocks, "stop": options.limits.stop_at_first}
+    report = check_program(program, model, options, progress, about)
     return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
 
 
-def _explorer(paths: Sequence[str], options: CheckOptions) -> Explorer | None:
-    if options.checkpoint is None:
+def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer | None:
+    if options.checkpoint is None and options.explore is None:
         return None
     if options.engine not in (None, RSMC):
-        raise InputError(f"the engine {options.engine} writes no checkpoints", hint=f"use --engine {RSMC}")
-    about = {"paths": list(paths), "deadlocks": options.deadlocks, "stop": options.limits.stop_at_first}
-    return Checkpoints(Path(options.checkpoint), about, options.checkpoint_s)
+        problem = "does not explore on a cluster" if options.explore is not None else "writes no checkpoints"
+        raise InputError(f"the engine {options.engine} {problem}", hint=f"use --engine {RSMC}")
+    if options.checkpoint is None:
+        return explorer_with(options.explore)
+    return _checkpoints(options.checkpoint, about or {}, options)
+
+
+def _checkpoints(file: str, about: dict[str, Any], options: CheckOptions, done: Done = NOTHING_DONE) -> Checkpoints:
+    return Checkpoints(Path(file), about, options.checkpoint_s, done, options.explore or explore)
 
 
 def resume(file: str, options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -77,7 +86,7 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
     started = time.perf_counter()
     checkpoint = read_checkpoint(Path(file))
     task, about = checkpoint.task, checkpoint.about
-    explorer = Checkpoints(Path(file), about, options.checkpoint_s, checkpoint.progress)
+    explorer = _checkpoints(file, about, options, checkpoint.progress)
     limits = replace(
         task.limits,
         timeout_s=options.limits.timeout_s,
@@ -95,9 +104,9 @@ def check_program(
     model: Model,
     options: CheckOptions,
     progress: Progress | None = None,
-    explorer: Explorer | None = None,
+    about: dict[str, Any] | None = None,
 ) -> CheckReport:
-    """A program that was read before, under one of several models."""
+    """A program that was read before, under one of several models. `about` is for the checkpoint."""
     program = prepare(program, model, reduce_updates=options.engine != TRANSFORM)
     limits = options.limits
     if not options.deadlocks:
@@ -110,7 +119,7 @@ def check_program(
         progress=progress,
         search=options.search,
         jobs=options.jobs,
-        explorer=explorer,
+        explorer=_explorer(options, about),
     )
     return check_task(task, options)
 
@@ -141,14 +150,11 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     )
 
 
-def estimated(paths: Sequence[str], options: CheckOptions, seconds: float) -> tuple[str, Estimate]:
-    """The name of the model, and about how many executions the program has."""
-    from dekker.run.estimate import estimate  # noqa: PLC0415 — few ask for it
-
+def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:
+    """How many executions there are does not depend on which go wrong."""
     program = read_program(paths, options)
     model = load_model(options.model or default_model(program))
-    task = Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
-    return model.name, estimate(task, seconds)
+    return Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from base64 import b85decode, b85encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dekker.errors import InputError
-from dekker.native import EVERYTHING, Exploration, Known, Request, Rest, Work, explore
+from dekker.native import EVERYTHING, Exploration, Explore, Known, Request, Rest, Work, explore
 from dekker.replay.record import model_text
 from dekker.run.parts import NOTHING, put_together
 from dekker.run.program_texts import REPRESENTATION, program_text, read_program_text
@@ -35,8 +35,6 @@ FIRST_SLICE_S = 0.2
 DEFAULT_EVERY_S = 30.0
 SHARE_OF_WRITING = 20
 """Slices are at least so many times as long as writing takes."""
-
-Explore = Callable[[Request, Work], Exploration]
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Checkpoints:
             self.progress = Progress(digest)
         content = _task_content(task, self.about)
         started, slice_s = time.monotonic(), min(FIRST_SLICE_S, self.every_s)
-        with _interrupts_between_slices() as interrupts:
+        with noted_interrupts() as interrupts:
             while not self.progress.finished:
                 limited = _limited(request, self.progress, time.monotonic() - started)
                 part = self._slice(task, limited, slice_s, interrupts)
@@ -104,8 +102,8 @@ class Interrupts:
 
 
 @contextmanager
-def _interrupts_between_slices() -> Iterator[Interrupts]:
-    """A file that is being written is written to the end."""
+def noted_interrupts() -> Iterator[Interrupts]:
+    """Ctrl-C does not tear apart what belongs together: a file that is being written is written to the end."""
     interrupts = Interrupts()
 
     def note(signum: int, frame: object) -> None:
@@ -197,7 +195,7 @@ def _task_content(task: Task, about: dict[str, Any]) -> dict[str, Any]:
 
 def _plain_progress(progress: Progress) -> dict[str, Any]:
     rest = progress.rest
-    kept = [item.name for item in fields(Exploration) if item.name not in ("rest", "started_again")]
+    kept = [item.name for item in fields(Exploration) if item.name not in ("rest", "started_again", "asking")]
     return {
         "digest": progress.digest,
         "finished": progress.finished,

@@ -23,16 +23,24 @@ USUAL_MODELS = ("sc", "tso", "pso", "power", "aarch64")
 def compare(
     paths: Sequence[str], names: Sequence[str], options: CheckOptions, progress: Progress | None = None
 ) -> Iterator[CheckReport]:
-    """A report for each model, as soon as it is there; the program is read once. Without names these are the usual
-    models and the program's own, as far as they know its fences and memory orders. After an interrupt the rest is not
+    """A report for each model, as soon as it is there; the program is read once. After an interrupt the rest is not
     run."""
-    models = [load_model(name) for name in dict.fromkeys(names)]
-    program = read_program(paths, options)
+    program, models = program_and_models(paths, names, options)
     interrupted = False
-    for model in models or fitting_models(program):
-        report = _not_run(model, options) if interrupted else _report(program, model, options, progress)
+    for model in models:
+        report = _not_run(model, options) if interrupted else report_under(program, model, options, progress)
         interrupted = interrupted or report.result.stopped_by == "interrupt"
         yield replace(report, paths=tuple(paths))
+
+
+def program_and_models(
+    paths: Sequence[str], names: Sequence[str], options: CheckOptions
+) -> tuple[Program, list[Model]]:
+    """Without names these are the usual models and the program's own, as far as they know its fences and memory
+    orders."""
+    models = [load_model(name) for name in dict.fromkeys(names)]
+    program = read_program(paths, options)
+    return program, models or fitting_models(program)
 
 
 def fitting_models(program: Program) -> list[Model]:
@@ -54,7 +62,9 @@ def _not_run(model: Model, options: CheckOptions) -> CheckReport:
     return CheckReport((), model.name, "", options.limits, Verdict.UNKNOWN, (), result, 0.0, "not run: interrupted")
 
 
-def _report(program: Program, model: Model, options: CheckOptions, progress: Progress | None) -> CheckReport:
+def report_under(
+    program: Program, model: Model, options: CheckOptions, progress: Progress | None = None
+) -> CheckReport:
     """What one model or engine cannot handle is left undecided there; it does not spoil the others."""
     try:
         return check_program(program, model, options, progress)

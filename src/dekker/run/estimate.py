@@ -52,21 +52,31 @@ class Estimate:
 def estimate(task: Task, seconds: float = DEFAULT_SECONDS, seed: int = 1) -> Estimate:
     """Probes until the interval is narrow or the time is up; `UnsupportedError` for what the engine cannot run."""
     started = time.monotonic()
+    runs, stop = probes(task, seconds, seed)
+    return estimate_from(runs, stop, seconds, time.monotonic() - started)
+
+
+def probes(task: Task, seconds: float, seed: int) -> tuple[list[tuple[float, float]], str]:
+    """Weights of runs, and what stopped them before the interval was narrow."""
+    started = time.monotonic()
     runs: list[tuple[float, float]] = []
-    size, stop = FIRST_BATCH, ""
+    size = FIRST_BATCH
     while True:
         left = started + seconds - time.monotonic()
         batch = replace(task, limits=replace(task.limits, timeout_s=max(left, 1e-3), max_traces=None))
         found, stop = rsmc.probe(batch, size, seed + len(runs))
         runs += found
-        if stop in _STOPPED:
-            raise UnsupportedError(f"there is no estimate: {_STOPPED[stop]}")
         if stop or (len(runs) >= FEWEST_PROBES and _factor([weight for weight, _ in runs]) <= NARROW):
-            break
+            return runs, stop
         size = min(LARGEST_BATCH, 2 * size)
+
+
+def estimate_from(runs: Sequence[tuple[float, float]], stop: str, seconds: float, time_s: float) -> Estimate:
+    if stop in _STOPPED:
+        raise UnsupportedError(f"there is no estimate: {_STOPPED[stop]}")
     if len(runs) < 2:
         raise UnsupportedError(f"there is no estimate: no probe came to its end in {seconds:g} seconds")
-    return summary(runs, time.monotonic() - started, stop == "interrupt")
+    return summary(runs, time_s, stop == "interrupt")
 
 
 def summary(runs: Sequence[tuple[float, float]], time_s: float, interrupted: bool) -> Estimate:

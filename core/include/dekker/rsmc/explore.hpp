@@ -177,6 +177,11 @@ struct Work {
   double slice_s = 0;          // not 0: stop then, and give back the rest
   std::uint64_t split_seed = 0;  // not 0: split at random, and let workers be late at random
   bool numbers_threads = true;   // else throw UnknownThread
+  // Not 0: others explore other parts of the same at the same time. Reads with a smaller number are theirs: units that let
+  // one of them sleep go to `asking`, for whoever knows which slept. New knowledge ends the exploration, because all have
+  // to start again.
+  std::uint64_t first_own_id = 0;
+  std::vector<PackedUnit> asking;
   // Where to go on; without units at the start.
   std::vector<PackedUnit> units;
   std::uint32_t words = 1;     // of the units, see explore_with
@@ -185,7 +190,8 @@ struct Work {
   std::set<std::uint64_t> slept;
 };
 
-// What is left, if `keeps_rest`: `work` has the units. If it started again, nothing counts that was found before.
+// What is left, if `keeps_rest`: `work` has the units. If it started again, nothing counts that was found before; with
+// others at the same time it has only found out that all must, and `work` says why.
 struct Explored {
   Outcome outcome;
   Work work;
@@ -204,8 +210,19 @@ Explored explore(const Program& program, const ModelProgram& model, const std::v
 Outcome explore(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
                 const CommitOrder& order, const Limits& limits, const Progress& progress);
 
+// The unit that everything is part of.
+PackedUnit whole_exploration();
+
 // Adds what was found in another part.
 void merge(Outcome& total, Outcome&& part);
+
+// Adds what another part has found out and relied on since the same start. False if somebody relied on what is not so: then
+// all start again from `known_at_start`.
+bool merge(Known& total, const Known& part);
+
+// What remains known when an exploration starts again: nobody relies on anything yet. Threads keep their numbers, which
+// say who writes where.
+Known known_at_start(const Known& known);
 
 // What random probes came to: the weight of a complete or blocked run, 0 for other ends.
 struct Probes {

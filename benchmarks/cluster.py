@@ -1,0 +1,140 @@
+"""Several workers of a local Dask cluster: how much faster, at what cost. `python -m benchmarks.cluster`.
+
+As in `benchmarks.workers`, processor time is what counts while other work is on the machine: the speed-up is the time
+of one worker divided by that of the busiest of several. Workers are processes, whose time includes all that Dask does
+in them; that of this process, which coordinates and schedules, is shown apart. Both clusters are up before anything is
+measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from benchmarks.sets import fig11, updates
+from benchmarks.sets.family import Family
+from benchmarks.workers import family_task
+from dekker.cluster.dask_cluster import DaskCrew, dask_crew
+from dekker.cluster.explorer import CrewExplorer
+from dekker.engines.rsmc import engine
+from dekker.native import explorer_with
+from dekker.task import Task
+
+PROGRAMS: tuple[tuple[str, Family, int, str], ...] = (
+    ("Fig. 11, 10 writes", fig11.UNFENCED, 10, "power"),
+    ("Fig. 11, 11 writes", fig11.UNFENCED, 11, "power"),
+    ("Fig. 11, 12 writes", fig11.UNFENCED, 12, "power"),
+    ("fib 5", updates.FIB, 5, "tso"),
+    ("fib 6", updates.FIB, 6, "tso"),
+)
+ROUND_TRIPS = 200
+
+
+@dataclass(frozen=True)
+class Measured:
+    traces: int
+    wall_s: float
+    workers_s: tuple[float, ...]
+    coordinator_s: float
+    calls: int
+
+
+class CountingCrew:
+    def __init__(self, crew: DaskCrew) -> None:
+        self.crew, self.calls = crew, 0
+
+    def slots(self) -> int:
+        return self.crew.slots()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        self.calls += 1
+        return self.crew.submit(function, *arguments)
+
+
+def measure(crew: DaskCrew, task: Task) -> Measured:
+    counting = CountingCrew(crew)
+    explored = replace(task, explorer=explorer_with(CrewExplorer(counting)))
+    before, own, wall = crew.run_everywhere(time.process_time), time.process_time(), time.monotonic()
+    result = engine.run(explored)
+    own, wall = time.process_time() - own, time.monotonic() - wall
+    spent = [now - then for now, then in zip(crew.run_everywhere(time.process_time), before, strict=True)]
+    return Measured(result.complete_executions, wall, tuple(spent), own, counting.calls)
+
+
+def best(crew: DaskCrew, task: Task, repetitions: int) -> Measured:
+    """The first time, workers get to know the program."""
+    found = [measure(crew, task) for _ in range(repetitions + 1)][1:]
+    return min(found, key=lambda measured: max(measured.workers_s))
+
+
+def alone_s(task: Task, repetitions: int) -> float:
+    """Without a cluster."""
+    times = []
+    for _ in range(repetitions):
+        started = time.process_time()
+        engine.run(task)
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def speed_up(workers: tuple[int, ...], repetitions: int) -> Iterator[str]:
+    heads = [f"{n}: speed-up (wall) | {n}: work | {n}: coordinator s | {n}: calls" for n in workers]
+    yield f"| program | traces | no cluster: s | one worker: s | {' | '.join(heads)} |"
+    yield "|---" * (4 + 4 * len(workers)) + "|"
+    tasks = {name: family_task(family, size, model) for name, family, size, model in PROGRAMS}
+    found: dict[int, dict[str, Measured]] = {}
+    for n in (1, *workers):
+        with dask_crew(f"local:{n}") as crew:
+            found[n] = {name: best(crew, task, repetitions) for name, task in tasks.items()}
+    for name, task in tasks.items():
+        alone, one = alone_s(task, repetitions), found[1][name]
+        cells = [_cells(one, found[n][name]) for n in workers]
+        yield f"| {name} | {one.traces} | {alone:.2f} | {one.workers_s[0]:.2f} | {' | '.join(cells)} |"
+
+
+def _cells(one: Measured, several: Measured) -> str:
+    speed_up = one.workers_s[0] / max(several.workers_s)
+    work = sum(several.workers_s) / one.workers_s[0]
+    wall = one.wall_s / several.wall_s
+    return f"{speed_up:.2f} ({wall:.2f}) | {work:.2f} | {several.coordinator_s:.2f} | {several.calls}"
+
+
+def call_cost() -> Iterator[str]:
+    """What a call costs in which nothing is done."""
+    with dask_crew("local:1") as crew:
+        crew.submit(int).result()
+        trips = []
+        for _ in range(ROUND_TRIPS):
+            started = time.monotonic()
+            crew.submit(int).result()
+            trips.append(time.monotonic() - started)
+        before, own = sum(crew.run_everywhere(time.process_time)), time.process_time()
+        for future in [crew.submit(int) for _ in range(ROUND_TRIPS)]:
+            future.result()
+        spent, own = sum(crew.run_everywhere(time.process_time)) - before, time.process_time() - own
+        yield f"An empty call there and back: {1e3 * median(trips):.1f} ms; processor time of the worker "
+        yield f"{1e3 * spent / ROUND_TRIPS:.2f} ms, of coordinator and scheduler {1e3 * own / ROUND_TRIPS:.2f} ms"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--workers", type=int, nargs="+", default=[2])
+    parser.add_argument("--only", choices=("speed-up", "call"))
+    options = parser.parse_args()
+    tables: dict[str, Callable[[], Iterator[str]]] = {
+        "speed-up": lambda: speed_up(tuple(options.workers), options.repetitions),
+        "call": call_cost,
+    }
+    for name, table in tables.items():
+        if options.only in (None, name):
+            print("\n".join(["", *table()]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+#include "rsmc/knowledge.hpp"
+
+namespace dekker::rsmc {
+
+namespace {
+
+using Owners = std::map<Address, std::int32_t>;
+
+void add_owners(Owners& total, const Owners& part) {
+  for (const auto& [address, thread] : part) {
+    const auto [entry, is_new] = total.try_emplace(address, thread);
+    if (!is_new && entry->second != thread) entry->second = Knowledge::several;
+  }
+}
+
+// What note_part, note_release, note_writer and trust watch for, of what is known in the end.
+bool is_consistent(const Known& known) {
+  if (known.releases && known.parts != known.released_parts) return false;
+  for (const auto& [address, thread] : known.trusted) {
+    const auto writer = known.writers.find(address);
+    if (writer != known.writers.end() && (thread == Knowledge::several || writer->second != thread)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool merge(Known& total, const Known& part) {
+  for (const auto& [object, found] : part.parts) total.parts[object].insert(found.begin(), found.end());
+  total.releases |= part.releases;
+  add_owners(total.writers, part.writers);
+  add_owners(total.trusted, part.trusted);
+  total.threads.insert(part.threads.begin(), part.threads.end());
+  return is_consistent(total);
+}
+
+Known known_at_start(const Known& known) { return {known.parts, known.parts, false, known.writers, {}, known.threads}; }
+
+}  // namespace dekker::rsmc

@@ -1,0 +1,207 @@
+"""A crew on a Dask cluster. The only importer of Dask."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from dekker.cluster.crew import Crew, CrewLost, DeadlyWork
+from dekker.cluster.worker import dekker_version, versioned
+from dekker.errors import InputError
+
+try:
+    import dask
+    import distributed
+except ImportError as missing:
+    raise InputError(f"--cluster needs Dask ({missing})", hint="pip install 'dekker[cluster]'") from None
+
+T = TypeVar("T")
+
+LOCAL = "local"
+CONNECT_S = 10.0
+WORKERS_S = 10.0
+"""How long to wait for the first worker."""
+LOOK_FOR_WORKERS_S = 1.0
+MOST_DEATHS = 3
+"""Times that Dask gives up a task because workers died that had it (each time after some); then it is the task's
+fault."""
+TALKATIVE = ("distributed", "tornado")
+OWN_SETTINGS = {"distributed.worker.profile.enabled": False}
+"""Of local clusters: nobody looks at the profile."""
+
+
+class DaskCrew(Crew):
+    def __init__(self, client: distributed.Client, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._slots = 0
+        self._looked: float | None = None
+
+    def slots(self) -> int:
+        now = time.monotonic()
+        if self._looked is None or now - self._looked > LOOK_FOR_WORKERS_S:
+            self._looked = now
+            try:
+                self._slots = sum(self._client.nthreads().values())
+            except OSError:
+                raise self._lost() from None
+        return self._slots
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
+        promise: Future[Any] = Future()
+        self._send(promise, partial(self._client.submit, versioned, function, *arguments, pure=False), MOST_DEATHS)
+        return promise
+
+    def _send(self, promise: Future[Any], send: Callable[[], distributed.Future], deaths_left: int) -> None:
+        sent = send()
+        promise.add_done_callback(lambda done: done.cancelled() and sent.cancel())
+        sent.add_done_callback(partial(self._deliver, promise, send, deaths_left))
+
+    def _deliver(
+        self,
+        promise: Future[Any],
+        send: Callable[[], distributed.Future],
+        deaths_left: int,
+        sent: distributed.Future,
+    ) -> None:
+        """In a thread of Dask's. Whatever happens, the promise is kept."""
+        if promise.done():
+            return
+        try:
+            version, result = sent.result()
+            if version != dekker_version():
+                raise _other_version(version)
+            promise.set_result(result)
+        except distributed.KilledWorker:
+            if deaths_left:
+                self._send(promise, send, deaths_left - 1)
+            else:
+                _break(promise, DeadlyWork("workers die of a part of this work", hint="they may need more memory"))
+        except (CancelledError, OSError):
+            _break(promise, self._lost())
+        except BaseException as error:
+            _break(promise, error)
+
+    def run_everywhere(self, function: Callable[[], T]) -> list[T]:
+        """By each worker, once, beside what it does."""
+        return list(self._client.run(function, on_error="ignore").values())
+
+    def _lost(self) -> CrewLost:
+        return CrewLost(
+            f"the cluster at {self._address} went away",
+            hint="`dekker resume` goes on from a checkpoint, if there is one",
+        )
+
+
+def _break(promise: Future[Any], error: BaseException) -> None:
+    with suppress(InvalidStateError):  # nobody waits for it any more
+        promise.set_exception(error)
+
+
+@contextmanager
+def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
+    """`local`, or `local:N`, is a cluster of this machine's own with as many processes as cores, `jobs`, or N; others
+    are where `dask scheduler` says that it is."""
+    name, _, number = address.partition(":")
+    with _quiet():
+        if name != LOCAL:
+            with _client(address) as client:
+                yield _ready(client, address)
+            return
+        with (
+            _local_cluster(_local_workers(number, jobs)) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield _ready(client, address)
+
+
+def _local_cluster(n_workers: int) -> distributed.LocalCluster:
+    with _interrupts_ignored(), dask.config.set(OWN_SETTINGS):
+        return distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",  # for the rest of what a scheduler serves
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that are started meanwhile leave Ctrl-C to this one for good."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What goes wrong is said by us, in fewer words."""
+    names = (name for name in logging.root.manager.loggerDict if name.startswith(TALKATIVE))
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
+
+
+def _local_workers(number: str, jobs: int | None) -> int:
+    if not number:
+        return jobs or os.cpu_count() or 1
+    if not number.isdecimal() or not 0 < int(number) <= 1024:
+        raise InputError(f"'{LOCAL}:{number}' is no cluster", hint=f"{LOCAL}:4 has four workers")
+    return int(number)
+
+
+def _client(address: str) -> distributed.Client:
+    try:
+        return distributed.Client(address, timeout=CONNECT_S)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f"there is no Dask scheduler at '{address}': {error}",
+            hint="`dask scheduler` prints its address, such as tcp://10.0.0.1:8786",
+        ) from None
+
+
+def _ready(client: distributed.Client, address: str) -> DaskCrew:
+    """There are workers, and they have the same Dekker."""
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_S)
+    except TimeoutError:
+        raise InputError(
+            f"the Dask scheduler at '{address}' has no workers", hint=f"start some with `dask worker {address}`"
+        ) from None
+    try:
+        versions = client.run(dekker_version)
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"the workers of '{address}' cannot load Dekker: {error}", hint="`pip install dekker` where they run"
+        ) from None
+    for version in versions.values():
+        if version != dekker_version():
+            raise _other_version(version)
+    return DaskCrew(client, address)
+
+
+def _other_version(theirs: str) -> InputError:
+    return InputError(
+        f"a worker of the cluster has Dekker {theirs}, and here it is {dekker_version()}",
+        hint="install the same version on all machines",
+    )
