@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -19,10 +20,11 @@ from typing import Any
 from benchmarks.sets import fig11, updates
 from benchmarks.sets.family import Family
 from benchmarks.workers import family_task
+from dekker.cluster.coordinator import Call, Coordinator
 from dekker.cluster.dask_cluster import DaskCrew, dask_crew
-from dekker.cluster.explorer import CrewExplorer
+from dekker.cluster.explorer import CALLS_PER_SLOT, CrewExplorer
 from dekker.engines.rsmc import engine
-from dekker.native import explorer_with
+from dekker.native import EVERYTHING, Exploration, Request, explore, explorer_with
 from dekker.task import Task
 
 PROGRAMS: tuple[tuple[str, Family, int, str], ...] = (
@@ -121,15 +123,54 @@ def call_cost() -> Iterator[str]:
         yield f"{1e3 * spent / ROUND_TRIPS:.2f} ms, of coordinator and scheduler {1e3 * own / ROUND_TRIPS:.2f} ms"
 
 
+def unit_cost(traces_per_call: tuple[int, ...]) -> Iterator[str]:
+    """Calls that are answered in this process, each after so many traces: what splitting costs without Dask."""
+    yield "| program | traces per call | calls | units | work | per call: ms |"
+    yield "|---|---|---|---|---|---|"
+    for name, family, size, model in (PROGRAMS[1], PROGRAMS[4]):
+        task = family_task(family, size, model)
+        alone = alone_s(task, 3)
+        for traces in traces_per_call:
+            split = Splitting(traces)
+            started = time.process_time()
+            engine.run(replace(task, explorer=split))
+            spent = time.process_time() - started
+            cost = 1e3 * (spent - alone) / split.calls
+            yield f"| {name} | {traces} | {split.calls} | {split.units} | {spent / alone:.2f} | {cost:.2f} |"
+
+
+@dataclass
+class Splitting:
+    """Two workers that take turns."""
+
+    traces: int
+    calls: int = 0
+    units: int = 0
+
+    def __call__(self, task: Task, request: Request) -> Exploration:
+        coordinator = Coordinator(EVERYTHING, len(request.program.threads))
+        limited = replace(request, limits=replace(request.limits, max_traces=self.traces))
+        waiting: deque[Call] = deque()
+        while not coordinator.is_over:
+            while len(waiting) < 2 * CALLS_PER_SLOT and (call := coordinator.next_call(2, 0.0)) is not None:
+                waiting.append(call)
+            call = waiting.popleft()
+            coordinator.take(call, explore(limited, replace(call.work(), slice_s=0.0)))
+            self.calls += 1
+            self.units += len(call.units)
+        return coordinator.take_found()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--workers", type=int, nargs="+", default=[2])
-    parser.add_argument("--only", choices=("speed-up", "call"))
+    parser.add_argument("--only", choices=("speed-up", "call", "unit"))
     options = parser.parse_args()
     tables: dict[str, Callable[[], Iterator[str]]] = {
         "speed-up": lambda: speed_up(tuple(options.workers), options.repetitions),
         "call": call_cost,
+        "unit": lambda: unit_cost((2_000, 10_000, 50_000)),
     }
     for name, table in tables.items():
         if options.only in (None, name):

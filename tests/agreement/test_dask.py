@@ -339,6 +339,25 @@ def test_workers_have_another_version(address: str, monkeypatch: pytest.MonkeyPa
     assert "a worker of the cluster has Dekker 0" in outcome.err
 
 
+def test_workers_have_no_dekker() -> None:
+    code = (
+        "import sys; sys.modules['dekker'] = None\n"
+        "from distributed.cli.dask_worker import main\n"
+        "main([sys.argv[1], '--no-nanny', '--no-dashboard'])"
+    )
+    with local_cluster(0) as cluster:
+        command = [COMMAND[0], "-c", code, cluster.scheduler_address]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as worker:
+            try:
+                with distributed.Client(cluster) as client:
+                    client.wait_for_workers(1)
+                outcome = dekker("check", "examples/rsmc/dekker.rsmc", "--cluster", cluster.scheduler_address)
+            finally:
+                worker.kill()
+    assert outcome.status == 2
+    assert "cannot load Dekker" in outcome.err
+
+
 def test_only_one_engine_explores_on_a_cluster(address: str) -> None:
     outcome = dekker("check", "examples/litmus/dekker-x86.litmus", "--engine", "states", "--cluster", address)
     assert outcome.status == 2

@@ -33,6 +33,7 @@ LOOK_FOR_WORKERS_S = 1.0
 MOST_DEATHS = 3
 """Times that Dask gives up a task because workers died that had it (each time after some); then it is the task's
 fault."""
+SAME_VERSION = "install the same version of Dekker on all machines"
 TALKATIVE = ("distributed", "tornado")
 OWN_SETTINGS = {"distributed.worker.profile.enabled": False}
 """Of local clusters: nobody looks at the profile."""
@@ -85,6 +86,8 @@ class DaskCrew(Crew):
                 self._send(promise, send, deaths_left - 1)
             else:
                 _break(promise, DeadlyWork("workers die of a part of this work", hint="they may need more memory"))
+        except (ImportError, AttributeError) as error:
+            _break(promise, InputError(f"a worker of the cluster cannot do this: {error}", hint=SAME_VERSION))
         except (CancelledError, OSError):
             _break(promise, self._lost())
         except BaseException as error:
@@ -188,20 +191,26 @@ def _ready(client: distributed.Client, address: str) -> DaskCrew:
         raise InputError(
             f"the Dask scheduler at '{address}' has no workers", hint=f"start some with `dask worker {address}`"
         ) from None
-    try:
-        versions = client.run(dekker_version)
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"the workers of '{address}' cannot load Dekker: {error}", hint="`pip install dekker` where they run"
-        ) from None
-    for version in versions.values():
+    for version in _versions(client, address):
         if version != dekker_version():
             raise _other_version(version)
     return DaskCrew(client, address)
 
 
+def _versions(client: distributed.Client, address: str) -> list[str]:
+    """Of the workers that can be asked."""
+    try:
+        found = list(client.run(dekker_version, on_error="return").values())
+    except Exception as error:  # what Dask makes of that of a worker
+        found = [error]
+    versions = [item for item in found if isinstance(item, str)]
+    if not versions:
+        raise InputError(f"the workers of '{address}' cannot load Dekker: {found[0]}", hint=SAME_VERSION)
+    return versions
+
+
 def _other_version(theirs: str) -> InputError:
     return InputError(
         f"a worker of the cluster has Dekker {theirs}, and here it is {dekker_version()}",
-        hint="install the same version on all machines",
+        hint=SAME_VERSION,
     )
