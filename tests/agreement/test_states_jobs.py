@@ -1,5 +1,5 @@
-"""Several workers that search states find what one does: final states, violations, deadlocks, whether a program is robust;
-whatever is left out, however they share the work."""
+"""Several workers that search states find what one does: final states, violations, deadlocks, whether a program is
+robust; whatever is left out, however they share the work."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def compare_first_violation(program: Program, model_name: str, seed: int) -> int
 
 
 def test_the_first_violation_ends_the_search() -> None:
-    programs = [with_text(random_program(random.Random(seed), mixed=False)) for seed in range(100)]
+    programs = [with_text(random_program(random.Random(seed), mixed=False)) for seed in range(200)]
     assert sum(compare_first_violation(program, "tso", seed) for seed, program in enumerate(programs)) > 5
 
 

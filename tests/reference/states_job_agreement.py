@@ -35,8 +35,8 @@ def counts(result: Result) -> dict[str, int]:
 
 def require_same_findings(task: Task, seed: int) -> list[Result]:
     """With one worker, with several, and with workers that are late at random and share the smallest work. What several
-    visit is the same, however many and however late they are; without reductions it is what one visits, too. Returns what
-    was compared, that of one worker first."""
+    visit is the same, however many and however late they are; without reductions it is what one visits, too. Returns
+    what was compared, that of one worker first."""
     alone = states.run(task)
     expected = findings(alone)
     found = [states.run(replace(task, jobs=jobs, split_seed=late)) for jobs in WORKERS for late in (0, seed + jobs)]

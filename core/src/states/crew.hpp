@@ -178,6 +178,7 @@ class Crew {
     } catch (...) {
       fail();
     }
+    shared_.workers[number]->publish();
     shared_.meeting.end_part();
   }
 

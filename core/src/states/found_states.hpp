@@ -16,9 +16,10 @@ class Level {
 
   void add(std::uint32_t number, std::span<const std::uint32_t> ids) {
     if (ids.size() > width_) widen(ids.size());
-    words_.push_back(number);
-    words_.insert(words_.end(), ids.begin(), ids.end());
-    words_.resize(words_.size() + width_ - ids.size(), 0);
+    const std::size_t start = words_.size();
+    words_.resize(start + 1 + width_, 0);
+    words_[start] = number;
+    std::ranges::copy(ids, words_.begin() + static_cast<std::ptrdiff_t>(start + 1));
   }
 
  private:

@@ -78,7 +78,7 @@ class Meeting {
   }
 
  private:
-  static constexpr int n_spins = 2000;
+  static constexpr int n_spins = 200;
 
   static void relax() {
 #if defined(__x86_64__) || defined(__i386__)

@@ -269,10 +269,10 @@ class SharedVisited {
   std::atomic<std::size_t> row_bytes_ = 0;
   std::size_t mask_ = 0;
   std::uint32_t limit_ = 0;  // of numbers
-  std::atomic<std::uint32_t> next_ = 0;
   std::uint32_t phase_start_ = 0;
   std::vector<std::unique_ptr<std::uint32_t[]>> blocks_;
   bool is_compact_ = false;
+  alignas(64) std::atomic<std::uint32_t> next_ = 0;  // far from what is read all the time
 };
 
 }  // namespace dekker::states

@@ -70,7 +70,6 @@ struct Shared {
   Meeting meeting;
   Components components{true};
   std::unique_ptr<SharedVisited> visited, sequential;  // the latter is what SC reaches, if robustness is asked for
-  std::atomic<std::uint64_t> n_states = 0;             // in `visited`, but for what workers have not told yet
   std::vector<Worker*> workers;
 
   // These change between phases only.
@@ -81,6 +80,7 @@ struct Shared {
 
   Batches batches;
   std::atomic<bool> has_wrong_choice = false;
+  alignas(64) std::atomic<std::uint64_t> n_states = 0;  // in `visited`, but for what workers have not told yet
 };
 
 class Worker : Schedules {
@@ -99,7 +99,6 @@ class Worker : Schedules {
     machine_.contents().forget_drafts();
     State start = machine_.initial();
     add(start, no_state);
-    publish();
   }
 
   void expand_level() {
@@ -117,7 +116,6 @@ class Worker : Schedules {
       publish();
     }
     add_postponed();
-    publish();
   }
 
   // Has a future grown since threads were chosen, so that these are not enough?
@@ -147,7 +145,6 @@ class Worker : Schedules {
       publish();
     }
     add_postponed();
-    publish();
   }
 
   // ---- While no worker works ------------------------------------------------------------------------------------------
@@ -208,6 +205,19 @@ class Worker : Schedules {
 
   // ---- At any time ----------------------------------------------------------------------------------------------------
 
+  // The worker itself says how far it is.
+  void publish() {
+    shared_.n_states.fetch_add(found_.n_new - n_told_, std::memory_order_relaxed);
+    n_told_ = found_.n_new;
+    statistics_.states = found_.n_new;
+    statistics_.transitions = n_successors_;
+    statistics_.largest_buffer = machine_.largest_buffer;
+    statistics_.overflows = steps_.overflows;
+    statistics_.limits = machine_.n_limits;
+    const std::lock_guard hold(mutex_);
+    published_ = statistics_;
+  }
+
   // As they were a moment ago.
   Statistics published() const {
     const std::lock_guard hold(mutex_);
@@ -232,18 +242,6 @@ class Worker : Schedules {
     if (shared_.n_states.load(std::memory_order_relaxed) + found_.n_new - n_told_ < options_.max_states) return false;
     shared_.stop(Stop::states);
     return true;
-  }
-
-  void publish() {
-    shared_.n_states.fetch_add(found_.n_new - n_told_, std::memory_order_relaxed);
-    n_told_ = found_.n_new;
-    statistics_.states = found_.n_new;
-    statistics_.transitions = n_successors_;
-    statistics_.largest_buffer = machine_.largest_buffer;
-    statistics_.overflows = steps_.overflows;
-    statistics_.limits = machine_.n_limits;
-    const std::lock_guard hold(mutex_);
-    published_ = statistics_;
   }
 
   bool tries_choices() const override { return shared_.tries_choices; }
