@@ -54,6 +54,11 @@ struct Components {
   std::size_t size() const { return threads.size() + memories.size() + chunks.size(); }
   std::size_t bytes() const { return threads.bytes() + memories.bytes() + chunks.bytes(); }
 
+  // While nobody works.
+  void forget_old_tables() {
+    for (Sequences* sequences : {&threads, &memories, &chunks, &faces, &controls}) sequences->forget_old_tables();
+  }
+
   Sequences threads;
   Sequences memories;
   Sequences chunks;

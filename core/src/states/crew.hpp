@@ -137,6 +137,7 @@ class Crew {
       n_choices += worker.n_choices();
     }
     shared_.visited->begin_phase();
+    shared_.components.forget_old_tables();
     shared_.tries_choices = n_tried <= 1000 || 16 * n_choices >= n_tried || ++n_phases_ % 32 == 0;
   }
 

@@ -59,8 +59,13 @@ class FoundStates {
     return found;
   }
 
-  void announce(std::uint64_t hash) const { shared_ != nullptr ? shared_->announce(hash) : visited.announce(hash); }
-  void announce_row(std::uint64_t hash) const { shared_ != nullptr ? shared_->announce_row(hash) : visited.announce_row(hash); }
+  // A call that does nothing but fetch would be left out by the compiler.
+  [[gnu::always_inline]] void announce(std::uint64_t hash) const {
+    shared_ != nullptr ? shared_->announce(hash) : visited.announce(hash);
+  }
+  [[gnu::always_inline]] void announce_row(std::uint64_t hash) const {
+    shared_ != nullptr ? shared_->announce_row(hash) : visited.announce_row(hash);
+  }
 
   // Whether a state may have been expanded before the one that is expanded now, or with it. Of several workers nobody
   // knows who is how far, so that all states count that were known when the phase began.
@@ -88,7 +93,7 @@ class FoundStates {
   std::uint64_t n_new = 0;
 
  private:
-  Found insert_shared(std::span<const std::uint32_t> ids, std::uint32_t parent, std::uint64_t hash) {
+  [[gnu::noinline]] Found insert_shared(std::span<const std::uint32_t> ids, std::uint32_t parent, std::uint64_t hash) {
     const Found found = shared_->insert(ids, parent, hash, numbers);
     if (found.is_new) {
       level.add(found.number, ids);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -32,8 +33,8 @@ inline std::uint64_t hash_words(const std::uint32_t* words, std::size_t n) {
   return mixed(result, n);
 }
 
-// Several threads may share one: then it is made of parts, each with a lock of its own. What a number stands for never moves,
-// so that whoever was given the number reads it without.
+// Several threads may share one: then it is made of parts, each with a lock for whoever adds something. What a number stands for
+// never moves, so that all others need none.
 class Sequences {
  public:
   explicit Sequences(bool is_shared = false) : part_bits_(is_shared ? shared_part_bits : 0), parts_(std::size_t{1} << part_bits_) {}
@@ -46,11 +47,21 @@ class Sequences {
 
   std::uint32_t intern(std::span<const std::uint32_t> words) {
     const std::uint64_t hash = hash_words(words.data(), words.size());
-    if (part_bits_ == 0) return parts_[0].intern(words, hash);
+    if (part_bits_ == 0) return intern_alone(words, hash);
     const std::uint32_t number = part_of(hash) ^ first_part_;
     Part& part = parts_[number];
-    const std::lock_guard hold(part.mutex);
-    return part.intern(words, hash) << part_bits_ | number;
+    std::uint32_t found = part.find(words, hash);
+    if (found == unknown) {
+      const std::lock_guard hold(part.mutex);
+      found = part.intern(words, hash);
+    }
+    return found << part_bits_ | number;
+  }
+
+  // While nobody looks for anything.
+  void forget_old_tables() {
+    for (Part& part : parts_)
+      if (part.tables.size() > 1) part.tables.erase(part.tables.begin(), part.tables.end() - 1);
   }
 
   std::span<const std::uint32_t> operator[](std::uint32_t id) const {
@@ -76,15 +87,24 @@ class Sequences {
   }
 
  private:
+  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
   static constexpr unsigned shared_part_bits = 6;
   static constexpr unsigned first_block_bits = 6;
   static constexpr std::size_t smallest_words = 1024, largest_words = std::size_t{1} << 16;
+
+  struct Table {
+    explicit Table(std::size_t n) : slots(std::make_unique<std::atomic<std::uint32_t>[]>(n)), mask(n - 1) {}
+
+    std::unique_ptr<std::atomic<std::uint32_t>[]> slots;  // numbers plus 1
+    std::size_t mask;
+  };
 
   // Sequences begin with their lengths.
   struct Part {
     mutable std::mutex mutex;
     std::size_t n_known = 0;
-    std::vector<std::uint32_t> slots;  // numbers plus 1
+    std::vector<std::unique_ptr<Table>> tables;  // the last one counts; somebody may still look into the others
+    std::atomic<Table*> table = nullptr;
     // Where they are: each block has room for twice as many as the one before.
     std::array<std::unique_ptr<const std::uint32_t*[]>, 32 - first_block_bits + 1> blocks;
     std::vector<std::unique_ptr<std::uint32_t[]>> words;
@@ -92,19 +112,34 @@ class Sequences {
     std::size_t n_free = 0;
     std::size_t n_words = 0;  // in all of `words`
 
-    std::uint32_t intern(std::span<const std::uint32_t> sought, std::uint64_t hash) {
-      if (2 * (n_known + 1) > slots.size()) grow();
-      const std::size_t mask = slots.size() - 1;
-      for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
-        if (slots[i] == 0) {
-          slots[i] = static_cast<std::uint32_t>(n_known + 1);
-          append(sought);
-          return slots[i] - 1;
-        }
-        const std::span<const std::uint32_t> known = sequence(slots[i] - 1);
-        if (known.size() == sought.size() && std::memcmp(known.data(), sought.data(), sought.size_bytes()) == 0)
-          return slots[i] - 1;
+    // Perhaps not if it is being added.
+    std::uint32_t find(std::span<const std::uint32_t> sought, std::uint64_t hash) const {
+      const Table* known = table.load(std::memory_order_acquire);
+      if (known == nullptr) return unknown;
+      for (std::size_t i = hash & known->mask;; i = (i + 1) & known->mask) {
+        const std::uint32_t slot = known->slots[i].load(std::memory_order_acquire);
+        if (slot == 0) return unknown;
+        if (is_same(slot - 1, sought)) return slot - 1;
       }
+    }
+
+    std::uint32_t intern(std::span<const std::uint32_t> sought, std::uint64_t hash) {
+      Table* known = table.load(std::memory_order_relaxed);
+      if (known == nullptr || 2 * (n_known + 1) > known->mask + 1) known = grow(known);
+      for (std::size_t i = hash & known->mask;; i = (i + 1) & known->mask) {
+        const std::uint32_t slot = known->slots[i].load(std::memory_order_relaxed);
+        if (slot == 0) {
+          append(sought);
+          known->slots[i].store(static_cast<std::uint32_t>(n_known), std::memory_order_release);
+          return static_cast<std::uint32_t>(n_known - 1);
+        }
+        if (is_same(slot - 1, sought)) return slot - 1;
+      }
+    }
+
+    bool is_same(std::uint32_t number, std::span<const std::uint32_t> sought) const {
+      const std::span<const std::uint32_t> known = sequence(number);
+      return known.size() == sought.size() && std::memcmp(known.data(), sought.data(), sought.size_bytes()) == 0;
     }
 
     std::span<const std::uint32_t> sequence(std::uint32_t number) const {
@@ -137,24 +172,34 @@ class Sequences {
       next_word = words.emplace_back(std::make_unique_for_overwrite<std::uint32_t[]>(n_free)).get();
     }
 
-    void grow() {
-      slots.assign(slots.empty() ? 64 : 2 * slots.size(), 0);
-      const std::size_t mask = slots.size() - 1;
+    Table* grow(const Table* old) {
+      auto larger = std::make_unique<Table>(old == nullptr ? 64 : 2 * (old->mask + 1));
       for (std::uint32_t number = 0; number < n_known; ++number) {
         const std::span<const std::uint32_t> known = sequence(number);
-        std::size_t i = hash_words(known.data(), known.size()) & mask;
-        while (slots[i] != 0) i = (i + 1) & mask;
-        slots[i] = number + 1;
+        std::size_t i = hash_words(known.data(), known.size()) & larger->mask;
+        while (larger->slots[i].load(std::memory_order_relaxed) != 0) i = (i + 1) & larger->mask;
+        larger->slots[i].store(number + 1, std::memory_order_relaxed);
       }
+      table.store(larger.get(), std::memory_order_release);
+      tables.push_back(std::move(larger));
+      return tables.back().get();
     }
 
     std::size_t bytes() const {
       std::size_t n_places = 0;
       for (std::size_t block = 0; block < blocks.size(); ++block)
         if (blocks[block] != nullptr) n_places += std::size_t{1} << (block + first_block_bits);
-      return n_words * 4 + n_places * sizeof(const std::uint32_t*) + slots.capacity() * 4;
+      std::size_t n_slots = 0;
+      for (const auto& each : tables) n_slots += each->mask + 1;
+      return n_words * 4 + n_places * sizeof(const std::uint32_t*) + n_slots * 4;
     }
   };
+
+  std::uint32_t intern_alone(std::span<const std::uint32_t> words, std::uint64_t hash) {
+    const std::uint32_t found = parts_[0].intern(words, hash);
+    if (parts_[0].tables.size() > 1) forget_old_tables();
+    return found;
+  }
 
   std::uint32_t part_of(std::uint64_t hash) const {
     return part_bits_ == 0 ? 0 : static_cast<std::uint32_t>(hash >> (64 - part_bits_));

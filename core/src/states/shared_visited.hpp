@@ -57,8 +57,8 @@ class SharedVisited {
     }
   }
 
-  void announce(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
-  void announce_row(std::uint64_t hash) const {
+  [[gnu::always_inline]] void announce(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+  [[gnu::always_inline]] void announce_row(std::uint64_t hash) const {
     const std::uint64_t slot = slots_[hash & mask_].load(std::memory_order_relaxed);
     if (slot != 0 && may_be(slot, hash)) __builtin_prefetch(row(number_in(slot)));
   }

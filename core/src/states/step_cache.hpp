@@ -54,10 +54,10 @@ class StepCache {
   }
 
   // That a step with this hash will be asked for: first its slot is fetched, then its record.
-  void announce(std::uint64_t hash) const {
+  [[gnu::always_inline]] void announce(std::uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
   }
-  void announce_record(std::uint64_t hash) const {
+  [[gnu::always_inline]] void announce_record(std::uint64_t hash) const {
     if (slots_.empty()) return;
     const std::uint32_t* record = words_.data() + static_cast<std::uint32_t>(slots_[hash & (slots_.size() - 1)]);
     __builtin_prefetch(record);

@@ -17,6 +17,7 @@ from dekker.task import Limits, Search, Task
 TIMEOUT_S = 2.0
 UNROLL = 2
 IN_UNITS = "rsmc in units"
+TOGETHER = "states with several workers"
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,11 @@ def _judge(program: Program, model_name: str, seed: int, timeout_s: float) -> Ju
             continue
     if rsmc.NAME in results:
         results[IN_UNITS] = rsmc.run(replace(task, jobs=1 + seed % 3, split_seed=seed + 1))
+    if states.NAME in results:
+        results[TOGETHER] = states.run(replace(task, jobs=2 + seed % 2, split_seed=seed + 1))
     decided = {name: result for name, result in results.items() if result.stopped_by is None}
     searched = decided.get(states.NAME)
-    counted = {name: result for name, result in results.items() if name != states.NAME}
+    counted = {name: result for name, result in results.items() if name not in (states.NAME, TOGETHER)}
     require_agreement(task, counted)
     for name, result in decided.items():
         if searched is not None and name != states.NAME:
