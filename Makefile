@@ -47,11 +47,11 @@ core-tests-sanitized: install
 	$(BIN)/cmake --build $(CORE_TESTS_SANITIZED)
 	$(BIN)/ctest --test-dir $(CORE_TESTS_SANITIZED) --output-on-failure
 
-# What several threads do to the same data: the tests of exploring in units, which start many.
+# What several threads do to the same data: the tests of exploring in units and of searching states, which start many.
 core-tests-threads: install
 	$(BIN)/cmake -S . -B $(CORE_TESTS_THREADS) $(CORE_TESTS_OPTIONS) -DDEKKER_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=Debug
 	$(BIN)/cmake --build $(CORE_TESTS_THREADS)
-	$(CORE_TESTS_THREADS)/dekker_core_tests workers_that what_a_limit damaged_units
+	$(CORE_TESTS_THREADS)/dekker_core_tests workers_that what_a_limit damaged_units crews_ futures_that
 
 # Litmus tests and random programs through an extension with sanitizers, which stands beside the installed one. -S keeps
 # the editable installation from being found first; the process must begin with the libraries that the sanitizers replace.

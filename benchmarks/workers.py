@@ -17,21 +17,25 @@ from pathlib import Path
 from benchmarks.sets import fig11, updates
 from benchmarks.sets.family import Family, family_case
 from dekker.engines.rsmc import engine
+from dekker.engines.states import engine as states
 from dekker.frontends import parse_program
+from dekker.frontends.c import Options, parse_c
 from dekker.ir.text import parse_program as parse_representation
 from dekker.models import load_model
 from dekker.native import Exploration, Request, Work, explore
+from dekker.result import Result
 from dekker.run.prepare import prepare
 from dekker.source import Source
-from dekker.task import Limits, Task
+from dekker.task import Limits, Search, Task
 
 TICKS = os.sysconf("SC_CLK_TCK")
 KILOBYTE = 1024
+FOLDER = Path(__file__).parent / "state_spaces"
 
 
 @dataclass(frozen=True)
 class Measured:
-    traces: int
+    traces: int  # or states
     wall_s: float
     cpu_s: float
     busiest_s: float
@@ -57,7 +61,7 @@ def chain_task(events: int) -> Task:
     return Task(parse_representation(Source("chain.ir", text)), load_model("sc"))
 
 
-def measure(task: Task) -> Measured:
+def measure(task: Task, run: Callable[[Task], Result] = engine.run) -> Measured:
     before = _worker_times()
     busiest: dict[str, float] = {}
 
@@ -65,11 +69,12 @@ def measure(task: Task) -> Measured:
         busiest.update({name: now - before.get(name, 0.0) for name, now in _worker_times().items()})
 
     cpu, wall = _cpu_s(), time.monotonic()
-    result = engine.run(replace(task, progress=watch))
+    result = run(replace(task, progress=watch))
     cpu, wall = _cpu_s() - cpu, time.monotonic() - wall
     longest = max(busiest.values(), default=cpu) if task.jobs > 1 else cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KILOBYTE
-    return Measured(result.complete_executions, wall, cpu, longest, peak)
+    n_found = result.statistics["states"] if run is states.run else result.complete_executions
+    return Measured(n_found, wall, cpu, longest, peak)
 
 
 def _cpu_s() -> float:
@@ -89,8 +94,8 @@ def _worker_times() -> dict[str, float]:
     return found
 
 
-def best(task: Task, repetitions: int) -> Measured:
-    return min((measure(task) for _ in range(repetitions)), key=lambda m: m.busiest_s)
+def best(task: Task, repetitions: int, run: Callable[[Task], Result] = engine.run) -> Measured:
+    return min((measure(task, run) for _ in range(repetitions)), key=lambda m: m.busiest_s)
 
 
 SPEED_UP = (
@@ -107,13 +112,40 @@ def speed_up(repetitions: int) -> Iterator[str]:
     for name, family, size, model in SPEED_UP:
         task = family_task(family, size, model)
         runs = {jobs: best(replace(task, jobs=jobs), repetitions) for jobs in (1, 2, 4)}
-        alone = runs[1]
-        cells = [
-            f"{alone.cpu_s / runs[jobs].busiest_s:.2f} ({alone.wall_s / runs[jobs].wall_s:.2f}) | "
-            f"{runs[jobs].cpu_s / alone.cpu_s:.2f}"
-            for jobs in (2, 4)
-        ]
-        yield f"| {name}, `{model}` | {alone.traces} | {alone.cpu_s:.2f} | {' | '.join(cells)} |"
+        yield f"| {name}, `{model}` | {runs[1].traces} | {runs[1].cpu_s:.2f} | {_cells(runs)} |"
+
+
+STATE_SPACES = (
+    ("Peterson, 200 rounds", "peterson", 200, "tso", Search(buffer=4)),
+    ("counters, 40 rounds", "counters", 40, "sc", Search()),
+    ("counters, 40 rounds, all interleavings", "counters", 40, "sc", Search(reduction=False)),
+    ("stack of Treiber, 3 rounds", "treiber", 3, "tso", Search(buffer=2)),
+)
+
+
+def search_speed_up(repetitions: int) -> Iterator[str]:
+    """Searches of states. Several workers visit a few more of them than one."""
+    yield (
+        "| program | states: one worker | several | one worker: s "
+        "| 2: speed-up (wall) | 2: work | 4: speed-up (wall) | 4: work |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    for title, name, rounds, model_name, search in STATE_SPACES:
+        model = load_model(model_name)
+        parsed = parse_c([str(FOLDER / f"{name}.c")], Options(flags=(f"-DROUNDS={rounds}",)))
+        task = Task(prepare(parsed, model), model, search=search)
+        runs = {jobs: best(replace(task, jobs=jobs), repetitions, states.run) for jobs in (1, 2, 4)}
+        alone, several = runs[1], runs[2]
+        yield f"| {title}, `{model_name}` | {alone.traces} | {several.traces} | {alone.cpu_s:.2f} | {_cells(runs)} |"
+
+
+def _cells(runs: dict[int, Measured]) -> str:
+    alone = runs[1]
+    return " | ".join(
+        f"{alone.cpu_s / runs[jobs].busiest_s:.2f} ({alone.wall_s / runs[jobs].wall_s:.2f}) | "
+        f"{runs[jobs].cpu_s / alone.cpu_s:.2f}"
+        for jobs in (2, 4)
+    )
 
 
 def unit_cost() -> Iterator[str]:
@@ -178,10 +210,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--writes", type=int, default=13, help="of Fig. 11, to see memory: 13 have 10 400 603 traces")
-    parser.add_argument("--only", choices=("speed-up", "unit", "length", "memory"))
+    parser.add_argument("--only", choices=("speed-up", "states", "unit", "length", "memory"))
     options = parser.parse_args()
     tables: dict[str, Callable[[], Iterator[str]]] = {
         "speed-up": lambda: speed_up(options.repetitions),
+        "states": lambda: search_speed_up(options.repetitions),
         "unit": unit_cost,
         "length": length_cost,
         "memory": lambda: memory(options.writes, 2),

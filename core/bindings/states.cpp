@@ -140,11 +140,12 @@ enum OptionFlag : std::uint32_t {
   flag_leaks = 256,
 };
 
-// model, buffer bound, flags, most states, seconds, bytes
-using OptionsArgument = std::tuple<int, std::uint32_t, std::uint32_t, std::uint64_t, double, std::uint64_t>;
+// model, buffer bound, flags, most states, seconds, bytes, jobs, seed of delays
+using OptionsArgument =
+    std::tuple<int, std::uint32_t, std::uint32_t, std::uint64_t, double, std::uint64_t, std::uint32_t, std::uint64_t>;
 
 Options read_options(const OptionsArgument& argument) {
-  const auto& [model, bound, flags, max_states, timeout_s, memory_bytes] = argument;
+  const auto& [model, bound, flags, max_states, timeout_s, memory_bytes, jobs, delay_seed] = argument;
   Options options;
   options.model = static_cast<Model>(model);
   options.buffer_bound = bound;
@@ -160,6 +161,8 @@ Options read_options(const OptionsArgument& argument) {
   options.max_states = max_states;
   options.timeout_s = timeout_s;
   options.memory_bytes = memory_bytes;
+  options.jobs = jobs;
+  options.delay_seed = delay_seed;
   return options;
 }
 

@@ -89,6 +89,6 @@ def probe(
 ) -> tuple[list[tuple[float, float]], str]: ...
 def search_states(
     program: tuple[Any, ...],
-    options: tuple[int, int, int, int, float, int],
+    options: tuple[int, int, int, int, float, int, int, int],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...

@@ -389,6 +389,8 @@ def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limi
         limits.max_traces or 0,
         limits.timeout_s or 0.0,
         (limits.memory_mb or 0) << 20,
+        task.jobs,
+        task.split_seed,
     )
     found = search_natively(program, options, task.progress)
     return StateSearch(

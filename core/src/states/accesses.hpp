@@ -20,8 +20,13 @@ struct Assumptions {
 
 class Accesses {
  public:
-  Accesses(const Program& program, const Options& options, Assumptions assumptions)
-      : program_(program), options_(options), assumptions_(assumptions), map_(program) {
+  Accesses(const Program& program, const Options& options, Assumptions assumptions, Components& components)
+      : program_(program),
+        options_(options),
+        assumptions_(assumptions),
+        map_(program),
+        contents_(components.chunks),
+        spawned_(components.spawned) {
     std::size_t deepest = 1;
     for (const Expression& expression : program.expressions) deepest = std::max(deepest, expression.size());
     stack_.resize(deepest + 1);
@@ -421,6 +426,7 @@ class Accesses {
   Assumptions assumptions_;
   MemoryMap map_;
   Contents contents_;
+  SpawnedThreads& spawned_;
   std::vector<Value> stack_;
   bool allocates_ = false;
   std::vector<Violation> violations_;

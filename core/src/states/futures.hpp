@@ -22,6 +22,7 @@
 // step. Whether a buffer has room matters to a step that finds it full, so that one touches all that is in it.
 #pragma once
 
+#include <mutex>
 #include <unordered_map>
 
 #include "states/commits.hpp"
@@ -68,6 +69,12 @@ class NumberSet {
     return grows;
   }
 
+  bool contains(const NumberSet& other) const {
+    for (std::size_t i = 0; i < other.words_.size(); ++i)
+      if ((other.words_[i] & ~(i < words_.size() ? words_[i] : 0)) != 0) return false;
+    return true;
+  }
+
   bool meets(const NumberSet& other) const {
     for (std::size_t i = 0; i < std::min(words_.size(), other.words_.size()); ++i)
       if ((words_[i] & other.words_[i]) != 0) return true;
@@ -87,6 +94,7 @@ struct CellSets {
   bool conflicts(const CellSets& other) const {
     return writes.meets(other.writes) || writes.meets(other.reads) || reads.meets(other.writes);
   }
+  bool contains(const CellSets& other) const { return reads.contains(other.reads) && writes.contains(other.writes); }
   bool add(const CellSets& other) {
     const bool grows = reads.add(other.reads);
     return writes.add(other.writes) || grows;
@@ -97,19 +105,11 @@ struct CellSets {
   }
 };
 
-class Futures {
+// Bytes are told apart in cells, which are numbered in the order in which they are met. A worker of several knows some of the
+// numbers that all share.
+class Cells {
  public:
-  std::uint32_t point(std::int32_t thread, std::uint32_t control) {
-    const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(thread)} << 32 | control;
-    const auto [found, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(points_.size()));
-    if (is_new) points_.emplace_back();
-    return found->second;
-  }
-
-  const CellSets& future(std::uint32_t point) const { return points_[point].future; }
-
-  // How often a future has grown.
-  std::uint64_t version() const { return version_; }
+  explicit Cells(Cells* shared = nullptr) : shared_(shared) {}
 
   void add_to(CellSets& sets, const Touch& touch) {
     NumberSet& set = touch.writes ? sets.writes : sets.reads;
@@ -119,50 +119,112 @@ class Futures {
       set.add(touch.heap_cell);
     if (touch.heap_cell != heap_cells::none) return;
     for (Address cell = touch.address / cell_size; cell * cell_size < touch.address + touch.size; ++cell)
-      set.add(cell_number(cell));
-  }
-
-  void add_step(std::uint32_t from, std::uint32_t to, const std::vector<Touch>& touches) {
-    CellSets accessed;
-    for (const Touch& touch : touches) add_to(accessed, touch);
-    std::vector<std::uint32_t>& before = points_[to].before;
-    if (std::ranges::find(before, from) == before.end()) before.push_back(from);
-    accessed.add(points_[to].future);
-    grow(from, accessed);
+      set.add(number(cell));
   }
 
  private:
   static constexpr Address cell_size = 4;
   static constexpr std::uint32_t most_cells = 8192;  // then they are shared
 
-  struct Point {
+  std::uint32_t number(Address cell) {
+    if (shared_ == nullptr) return own_number(cell);
+    const auto found = numbers_.find(cell);
+    if (found != numbers_.end()) return found->second;
+    const std::lock_guard hold(shared_->mutex_);
+    return numbers_.try_emplace(cell, shared_->own_number(cell)).first->second;
+  }
+
+  std::uint32_t own_number(Address cell) {
+    const auto next = static_cast<std::uint32_t>(heap_cells::end + numbers_.size());
+    if (next < most_cells) return numbers_.try_emplace(cell, next).first->second;
+    const auto found = numbers_.find(cell);
+    if (found != numbers_.end()) return found->second;
+    return heap_cells::end + static_cast<std::uint32_t>(cell % (most_cells - heap_cells::end));
+  }
+
+  Cells* shared_;
+  std::mutex mutex_;
+  std::unordered_map<Address, std::uint32_t> numbers_;
+};
+
+class Futures {
+ public:
+  // A thread, and where it is in its code.
+  using Point = std::uint64_t;
+  static Point point(std::int32_t thread, std::uint32_t control) {
+    return std::uint64_t{static_cast<std::uint32_t>(thread)} << 32 | control;
+  }
+
+  const CellSets& future(Point point) const {
+    static const CellSets nothing;
+    const auto found = numbers_.find(point);
+    return found == numbers_.end() ? nothing : known_[found->second].future;
+  }
+
+  // How often a future has grown.
+  std::uint64_t version() const { return version_; }
+
+  void add_step(Point from, Point to, const CellSets& accessed) {
+    const std::uint32_t before = number(from), after = number(to);
+    add_edge(before, after);
+    grow(before, accessed);
+    if (before != after) grow(before, known_[after].future);
+  }
+
+  bool knows_step(Point from, Point to, const CellSets& accessed) const {
+    const auto before = numbers_.find(from), after = numbers_.find(to);
+    if (before == numbers_.end() || after == numbers_.end()) return false;
+    return std::ranges::find(known_[after->second].before, before->second) != known_[after->second].before.end() &&
+           known_[before->second].future.contains(accessed);
+  }
+
+  void add(const Futures& others) {
+    for (const auto& [point, number_there] : others.numbers_) grow(number(point), others.known_[number_there].future);
+    for (const auto& [point, number_there] : others.numbers_)
+      for (const std::uint32_t before : others.known_[number_there].before) {
+        const std::uint32_t from = number(others.points_[before]), to = number(point);
+        add_edge(from, to);
+        if (from != to) grow(from, known_[to].future);
+      }
+  }
+
+  bool empty() const { return known_.empty(); }
+
+ private:
+  struct Known {
     CellSets future;
     std::vector<std::uint32_t> before;  // points from which steps lead here
   };
 
-  std::uint32_t cell_number(Address cell) {
-    const auto next = static_cast<std::uint32_t>(heap_cells::end + cells_.size());
-    if (next < most_cells) return cells_.try_emplace(cell, next).first->second;
-    const auto found = cells_.find(cell);
-    if (found != cells_.end()) return found->second;
-    return heap_cells::end + static_cast<std::uint32_t>(cell % (most_cells - heap_cells::end));
+  std::uint32_t number(Point point) {
+    const auto [found, is_new] = numbers_.try_emplace(point, static_cast<std::uint32_t>(known_.size()));
+    if (is_new) {
+      known_.emplace_back();
+      points_.push_back(point);
+    }
+    return found->second;
+  }
+
+  void add_edge(std::uint32_t from, std::uint32_t to) {
+    std::vector<std::uint32_t>& before = known_[to].before;
+    if (std::ranges::find(before, from) == before.end()) before.push_back(from);
   }
 
   void grow(std::uint32_t first, const CellSets& more) {
-    if (!points_[first].future.add(more)) return;
+    if (!known_[first].future.add(more)) return;
     ++version_;
     std::vector<std::uint32_t> pending{first};
     while (!pending.empty()) {
       const std::uint32_t number = pending.back();
       pending.pop_back();
-      for (const std::uint32_t earlier : points_[number].before)
-        if (earlier != number && points_[earlier].future.add(points_[number].future)) pending.push_back(earlier);
+      for (const std::uint32_t earlier : known_[number].before)
+        if (earlier != number && known_[earlier].future.add(known_[number].future)) pending.push_back(earlier);
     }
   }
 
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
-  std::unordered_map<Address, std::uint32_t> cells_;
-  std::vector<Point> points_;
+  std::unordered_map<Point, std::uint32_t> numbers_;
+  std::vector<Point> points_;  // by number
+  std::vector<Known> known_;
   std::uint64_t version_ = 0;
 };
 

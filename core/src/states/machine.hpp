@@ -11,9 +11,6 @@ struct Refused {
   Place place;
 };
 
-// Programs with more threads than this are refused.
-struct TooManyThreads {};
-
 enum class Readiness : std::uint8_t {
   nothing,  // it has ended, or waits
   local,    // nobody else can notice the next step
@@ -386,7 +383,7 @@ class Machine : public Accesses {
     }
     const std::vector<Value> given = arguments(state.threads[at(t)], i);
     for (const Value value : given) share(state.memory, contents_, value);
-    const std::int32_t child = spawned_thread(t, state.threads[at(t)].n_spawned++);
+    const std::int32_t child = spawned_.number(t, state.threads[at(t)].n_spawned++, program_.threads.size());
     if (state.threads.size() <= at(child)) state.threads.resize(at(child) + 1);
     ThreadState& thread = state.threads[at(t)];
     note({ActionKind::spawn, place(thread, t), 0, 0, static_cast<Value>(child)});
@@ -398,13 +395,6 @@ class Machine : public Accesses {
     pass(born, given);
     note({ActionKind::begin, place(born, child)});
     run(state, child);
-  }
-
-  // The same number in every run.
-  std::int32_t spawned_thread(std::int32_t parent, std::uint32_t nth) {
-    const auto number = static_cast<std::int32_t>(program_.threads.size() + spawned_.size());
-    if (at(number) >= most_threads) throw TooManyThreads{};
-    return spawned_.try_emplace({parent, nth}, number).first->second;
   }
 
   void join(State& state, std::int32_t t, const Instruction& i) {
@@ -490,9 +480,6 @@ class Machine : public Accesses {
     }
     ++thread.frames.back().pc;
   }
-
-  static constexpr std::size_t most_threads = 64;
-  std::map<std::pair<std::int32_t, std::uint32_t>, std::int32_t> spawned_;
 };
 
 }  // namespace dekker::states

@@ -1,9 +1,7 @@
 // Where bytes are: the chunks of global objects, and the addresses of allocated ones.
 #pragma once
 
-#include <optional>
-
-#include "states/state.hpp"
+#include "states/components.hpp"
 
 namespace dekker::states {
 
@@ -51,6 +49,8 @@ struct Location {
 // Contents of chunks. A chunk that is changed is a draft until `settle`.
 class Contents {
  public:
+  explicit Contents(Sequences& chunks) : chunks_(chunks) {}
+
   const std::uint8_t* read(std::uint32_t id) const {
     if ((id & draft_flag) != 0) return reinterpret_cast<const std::uint8_t*>(drafts_[id & ~draft_flag].data());
     return reinterpret_cast<const std::uint8_t*>(chunks_[id].data());
@@ -85,9 +85,6 @@ class Contents {
   // No draft is in use any more.
   void forget_drafts() { n_drafts_ = 0; }
 
-  std::size_t bytes() const { return chunks_.bytes(); }
-  std::size_t size() const { return chunks_.size(); }
-
  private:
   static constexpr std::uint32_t draft_flag = 1u << 31;
 
@@ -100,7 +97,7 @@ class Contents {
     if ((id & draft_flag) != 0) id = chunks_.intern(drafts_[id & ~draft_flag]);
   }
 
-  Sequences chunks_;
+  Sequences& chunks_;
   std::vector<std::vector<std::uint32_t>> drafts_;
   std::size_t n_drafts_ = 0;
   std::vector<std::uint32_t> zero_;

@@ -2,16 +2,19 @@
 #pragma once
 
 #include "states/step_cache.hpp"
-#include "states/visited.hpp"
 
 namespace dekker::states {
 
 class Numbering {
  protected:
-  Numbering(const Program& program, const Options& options, Assumptions assumptions)
-      : program_(program), options_(options), machine_(program, options_, assumptions) {
-    encode(ThreadState{}, words_);
-    threads_.intern(words_.words());  // 0 is a thread that does not exist yet
+  Numbering(const Program& program, const Options& options, Assumptions assumptions, Components& components)
+      : program_(program),
+        options_(options),
+        machine_(program, options_, assumptions, components),
+        threads_(components.threads),
+        memories_(components.memories),
+        faces_(components.faces),
+        controls_(components.controls) {
     find_awaits();
     spawns_ = has(Operation::spawn);
   }
@@ -76,7 +79,7 @@ class Numbering {
   // ---- What is known of a thread --------------------------------------------------------------------------------------
 
   const ThreadFacts& facts(std::uint32_t number) {
-    if (number >= facts_.size()) facts_.resize(std::max<std::size_t>(threads_.size(), number + std::size_t{1}));
+    if (number >= facts_.size()) facts_.resize(number + std::size_t{1});
     if (!facts_[number].is_known) facts_[number] = find_facts(number);
     return facts_[number];
   }
@@ -112,8 +115,8 @@ class Numbering {
   const Program& program_;
   Options options_;
   Machine machine_;
-  Sequences threads_;
-  Sequences memories_;
+  Sequences& threads_;
+  Sequences& memories_;
   std::vector<std::uint32_t> ids_;
   bool spawns_ = false;
 
@@ -180,9 +183,9 @@ class Numbering {
     return faces_.intern(words_.words());
   }
 
+  Sequences& faces_;
+  Sequences& controls_;
   Words words_;
-  Sequences faces_;
-  Sequences controls_;
   Renumbering renumbering_;
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<bool>> in_await_;  // by block and position

@@ -36,6 +36,9 @@ struct CachedStep {
 
 class StepCache {
  public:
+  // It is one of so many, which together take no more room than one.
+  void share_room(std::size_t n_caches) { most_words_ = std::max(most_words_ / n_caches, fewest_words); }
+
   // Null if nothing is known. What it points to is good until `put`.
   std::optional<CachedStep> find(std::span<const std::uint32_t> key, std::uint64_t hash) const {
     if (slots_.empty()) return {};
@@ -51,10 +54,10 @@ class StepCache {
   }
 
   // That a step with this hash will be asked for: first its slot is fetched, then its record.
-  void announce(std::uint64_t hash) const {
+  [[gnu::always_inline]] void announce(std::uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
   }
-  void announce_record(std::uint64_t hash) const {
+  [[gnu::always_inline]] void announce_record(std::uint64_t hash) const {
     if (slots_.empty()) return;
     const std::uint32_t* record = words_.data() + static_cast<std::uint32_t>(slots_[hash & (slots_.size() - 1)]);
     __builtin_prefetch(record);
@@ -64,7 +67,7 @@ class StepCache {
   // Overwrites whatever has the place.
   void put(std::span<const std::uint32_t> key, std::uint64_t hash, const CachedStep& step,
            std::span<const std::uint32_t> successors) {
-    if (words_.size() > most_words) slots_.clear();
+    if (words_.size() > most_words_) slots_.clear();
     if (slots_.empty() || (++n_put_ > slots_.size() && slots_.size() < most_slots)) grow();
     slots_[hash & (slots_.size() - 1)] = (hash & upper_half) | words_.size();
     words_.push_back(static_cast<std::uint32_t>(key.size()));
@@ -78,7 +81,7 @@ class StepCache {
  private:
   static constexpr std::size_t fewest_slots = 256;
   static constexpr std::size_t most_slots = std::size_t{1} << 18;
-  static constexpr std::size_t most_words = std::size_t{1} << 23;
+  static constexpr std::size_t fewest_words = std::size_t{1} << 20;
   static constexpr std::uint64_t upper_half = ~std::uint64_t{0} << 32;
 
   // All is forgotten, and soon known again.
@@ -91,6 +94,7 @@ class StepCache {
   std::vector<std::uint64_t> slots_;  // half of the hash, and where the record begins
   std::vector<std::uint32_t> words_;
   std::size_t n_put_ = 0;
+  std::size_t most_words_ = std::size_t{1} << 23;
 };
 
 }  // namespace dekker::states

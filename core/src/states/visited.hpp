@@ -37,10 +37,10 @@ class Visited {
   }
 
   // That a state with this hash will be inserted: first its slot is fetched, then what the slot leads to.
-  void announce(std::uint64_t hash) const {
+  [[gnu::always_inline]] void announce(std::uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask_]);
   }
-  void announce_row(std::uint64_t hash) const {
+  [[gnu::always_inline]] void announce_row(std::uint64_t hash) const {
     const std::uint64_t slot = slots_.empty() ? 0 : slots_[hash & mask_];
     if (slot != 0 && may_be(slot, hash) && !is_compact_) __builtin_prefetch(ids_.data() + std::size_t{number_in(slot)} * stride_);
   }

@@ -57,7 +57,7 @@ STATUS = {
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions.")
-@click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc: threads that explore.")
+@click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc, states: threads that explore.")
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @CLUSTER
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")

@@ -68,7 +68,12 @@ FEWEST_FOR_BAR = 10
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that a process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per test.")
 @click.option(
-    "--jobs", "-j", type=JOBS, default=1, show_default=True, help="Tests run side by side; of one test, threads (rsmc)."
+    "--jobs",
+    "-j",
+    type=JOBS,
+    default=1,
+    show_default=True,
+    help="Tests run side by side; of one test, threads (rsmc, states).",
 )
 @CLUSTER
 @click.option("--json", "json_file", metavar="FILE", help="Write one JSON object per test and line; - is stdout.")

@@ -20,6 +20,7 @@ ORACLE_S = 0.1
 """One program in twenty would take the oracle as long as the others together. What it found until then counts."""
 UNROLL = 2
 IN_UNITS = "rsmc in units"
+TOGETHER = "states with several workers"
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,14 @@ def _judge(program: Program, model_name: str, seed: int, timeout_s: float) -> Ju
             continue
     if rsmc.NAME in results:
         results[IN_UNITS] = rsmc.run(replace(task, jobs=1 + seed % 3, split_seed=seed + 1))
+    if states.NAME in results:
+        results[TOGETHER] = states.run(replace(task, jobs=2 + seed % 2, split_seed=seed + 1))
     transformed = run_transformed(program, model, limits, seed)
     if transformed is not None:
         require_same_when_transformed(task, results, transformed)
     decided = {name: result for name, result in results.items() if result.stopped_by is None}
     searched = decided.get(states.NAME)
-    counted = {name: result for name, result in results.items() if name != states.NAME}
+    counted = {name: result for name, result in results.items() if name not in (states.NAME, TOGETHER)}
     require_agreement(task, counted)
     for name, result in decided.items():
         if searched is not None and name != states.NAME:

@@ -32,6 +32,8 @@ struct Options {
   double timeout_s = 0;
   std::uint64_t memory_bytes = 0;  // of the whole process
   bool wants_examples = false;     // a schedule for every final state
+  std::uint32_t jobs = 1;          // threads that search; one if `depth_first`
+  std::uint64_t delay_seed = 0;    // for tests: unless 0, workers are late at random, and share even the smallest work
   bool tells_waiting = false;      // set by the search: a thread that has waited is not like one that has just come
 };
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from tests.strategies.short_programs import short_program
 
@@ -38,9 +41,9 @@ def read(text: str) -> Program:
     return parse_program(Source("test.ir", text))
 
 
-def run(program: Program, model: str = "tso", limits: Limits | None = None, **options: object) -> Result:
+def run(program: Program, model: str = "tso", limits: Limits | None = None, jobs: int = 1, **options: object) -> Result:
     search = Search(**options)  # type: ignore[arg-type]
-    return engine.run(Task(program, load_model(model), limits or Limits(), examples=True, search=search))
+    return engine.run(Task(program, load_model(model), limits or Limits(), examples=True, search=search, jobs=jobs))
 
 
 def kinds(result: Result) -> set[str]:
@@ -50,22 +53,51 @@ def kinds(result: Result) -> set[str]:
 # --- limits
 
 
+@pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize(
     ("limits", "reason"),
-    [(Limits(max_traces=1000), "states"), (Limits(timeout_s=0.2), "time"), (Limits(memory_mb=1), "memory")],
+    [(Limits(max_traces=1000), "states"), (Limits(timeout_s=0.5), "time"), (Limits(memory_mb=1), "memory")],
 )
-def test_limits_end_a_search_without_end(limits: Limits, reason: str) -> None:
-    result = run(read(COUNTER), "sc", limits)
+def test_limits_end_a_search_without_end(limits: Limits, reason: str, jobs: int) -> None:
+    result = run(read(COUNTER), "sc", limits, jobs)
     assert result.stopped_by == reason
     assert verdict(result, None) is Verdict.UNKNOWN
-    assert result.statistics["states"] >= 1000
+    assert result.statistics["states"] >= (1 if reason == "memory" else 1000)
 
 
-def test_compact_search_goes_on_and_says_the_chance() -> None:
-    result = run(read(COUNTER), "sc", Limits(memory_mb=1, max_traces=100_000), compact=True)
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_compact_search_goes_on_and_says_the_chance(jobs: int) -> None:
+    result = run(read(COUNTER), "sc", Limits(memory_mb=1, max_traces=100_000), jobs, compact=True)
     assert result.stopped_by in ("memory", "states")
     assert result.statistics["compact"]
     assert "the chance that one was missed is below" in result.bound
+
+
+IN_A_PROCESS_OF_ITS_OWN = """
+import resource, sys
+from dekker.engines.states import engine
+from dekker.ir.text import parse_program
+from dekker.models import load_model
+from dekker.source import Source
+from dekker.task import Limits, Search, Task
+program = parse_program(Source("test.ir", sys.stdin.read()))
+limits, search = Limits(memory_mb=int(sys.argv[1])), Search(compact=sys.argv[2] == "compact")
+result = engine.run(Task(program, load_model("sc"), limits, search=search, jobs=3))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(result.stopped_by, result.statistics["states"], result.statistics["compact"], peak)
+"""
+
+
+@pytest.mark.parametrize("kind", ["plain", "compact"])
+def test_several_workers_keep_the_limit_of_memory(kind: str) -> None:
+    limit = 100
+    call = [sys.executable, "-c", IN_A_PROCESS_OF_ITS_OWN, str(limit), kind]
+    done = subprocess.run(call, input=COUNTER, capture_output=True, text=True, check=True, timeout=300)
+    stopped_by, states, compact, peak = done.stdout.split()
+    allowed = 2 * limit if kind == "compact" else limit
+    assert (stopped_by, compact) == ("memory", str(int(kind == "compact")))
+    assert int(states) > 50_000
+    assert 0.6 * allowed < float(peak) < 1.25 * allowed
 
 
 def test_other_models_are_refused() -> None:
