@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -88,15 +89,14 @@ def speed_up(workers: tuple[int, ...], repetitions: int) -> Iterator[str]:
     heads = [f"{n}: speed-up (wall) | {n}: work | {n}: coordinator s | {n}: calls" for n in workers]
     yield f"| program | traces | no cluster: s | one worker: s | {' | '.join(heads)} |"
     yield "|---" * (4 + 4 * len(workers)) + "|"
-    tasks = {name: family_task(family, size, model) for name, family, size, model in PROGRAMS}
-    found: dict[int, dict[str, Measured]] = {}
-    for n in (1, *workers):
-        with dask_crew(f"local:{n}") as crew:
-            found[n] = {name: best(crew, task, repetitions) for name, task in tasks.items()}
-    for name, task in tasks.items():
-        alone, one = alone_s(task, repetitions), found[1][name]
-        cells = [_cells(one, found[n][name]) for n in workers]
-        yield f"| {name} | {one.traces} | {alone:.2f} | {one.workers_s[0]:.2f} | {' | '.join(cells)} |"
+    with ExitStack() as stack:
+        crews = {n: stack.enter_context(dask_crew(f"local:{n}")) for n in (1, *workers)}
+        for name, family, size, model in PROGRAMS:
+            task = family_task(family, size, model)
+            found = {n: best(crew, task, repetitions) for n, crew in crews.items()}
+            alone, one = alone_s(task, repetitions), found[1]
+            cells = [_cells(one, found[n]) for n in workers]
+            yield f"| {name} | {one.traces} | {alone:.2f} | {one.workers_s[0]:.2f} | {' | '.join(cells)} |"
 
 
 def _cells(one: Measured, several: Measured) -> str:
@@ -174,7 +174,9 @@ def main() -> None:
     }
     for name, table in tables.items():
         if options.only in (None, name):
-            print("\n".join(["", *table()]), flush=True)
+            print(flush=True)
+            for line in table():
+                print(line, flush=True)
 
 
 if __name__ == "__main__":
