@@ -46,6 +46,8 @@ class Accesses {
   bool has_buffers() const { return options_.model != Model::sc; }
   bool in_order() const { return options_.model == Model::tso; }
 
+  std::uint64_t n_reads = 0;
+
   const Instruction* current(const ThreadState& thread) const {
     const Frame& frame = thread.frames.back();
     const std::vector<Instruction>& code = program_.block(frame.block).code;
@@ -81,6 +83,7 @@ class Accesses {
     if (!is_accessible(state, t, address, i)) return;
     const unsigned width = 8u * i.size;
     const Value old_value = read_memory(state, address, i.size);
+    ++n_reads;
     note({ActionKind::read, place(thread, t), address, i.size, old_value});
     const Value operand = evaluate(thread, i.value);
     if (i.operation == Operation::compare_exchange) {
@@ -292,6 +295,7 @@ class Accesses {
     for (const Entry& entry : thread.buffer)
       if (entry.overlaps(address, i.size)) value = forwarded(value, address, i.size, entry);
     watch_loaded(state, address, i.size, value);
+    ++n_reads;
     note({ActionKind::read, place(thread, t), address, i.size, value});
     if (i.is_exclusive) {
       thread.link = address;

@@ -1,7 +1,7 @@
 // What one worker does with a state: goes on from it, or sees that a run has ended there, well or not.
 #pragma once
 
-#include <set>
+#include <map>
 
 #include "states/choices.hpp"
 
@@ -166,16 +166,18 @@ class Ends : protected Choices {
   }
 
   // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write, and without
-  // starting others? If it gets to where it waits for another to end, that is a state of its own.
+  // starting others? If it gets to where it waits for another to end, that is a state of its own. A loop that reads nothing
+  // does not wait for anything.
   bool waits_for_ever(const State& state, std::int32_t t) {
     State alone = state;
     const std::uint32_t memory = number_of(alone.memory, memories_);
-    std::set<std::uint32_t> seen;
+    std::map<std::uint32_t, std::uint64_t> seen;  // how many reads there were before
     for (int n = 0; n < most_rounds; ++n) {
       const Readiness readiness = machine_.readiness(alone, t);
       if (readiness == Readiness::nothing) return n == 0;
       if (readiness == Readiness::choice) return false;
-      if (!seen.insert(number_of(alone.threads[at(t)], threads_)).second) return true;
+      const auto [entry, is_new] = seen.try_emplace(number_of(alone.threads[at(t)], threads_), machine_.n_reads);
+      if (!is_new) return machine_.n_reads != entry->second;
       int n_next = 0;
       State after;
       solo_.each(alone, t, [&](State& next) {

@@ -8,6 +8,7 @@ import sys
 import pytest
 from tests.strategies.short_programs import short_program
 
+from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine
 from dekker.engines.states.footprints import ANYTHING, HEAP, footprints
 from dekker.engines.states.locality import local_allocations
@@ -75,6 +76,7 @@ def test_compact_search_goes_on_and_says_the_chance(jobs: int) -> None:
 
 IN_A_PROCESS_OF_ITS_OWN = """
 import resource, sys
+from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine
 from dekker.ir.text import parse_program
 from dekker.models import load_model
@@ -157,6 +159,29 @@ def test_a_thread_that_starts_others_does_not_wait() -> None:
         result = run(read(text), "tso", buffer=1, reduction=reduction)
         assert not result.deadlocks
         assert result.states
+
+
+SPINNING = """
+function P0() {
+  store.4 [&x] = 1
+again:
+  %s
+  await r0 -> again
+}
+thread P0 runs P0
+thread P1 runs P0
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("model", ["sc", "tso", "pso"])
+def test_a_loop_that_reads_nothing_waits_for_nothing(model: str, jobs: int) -> None:
+    """As the other engines have it."""
+    idle, waiting = (read(HEADER + SPINNING % step) for step in ("r1 = 1", "r0 = load.4 [&y]"))
+    assert not run(idle, model, jobs=jobs).deadlocks
+    assert not rsmc.run(Task(idle, load_model(model))).deadlocks
+    assert run(waiting, model, jobs=jobs).deadlocks
+    assert rsmc.run(Task(waiting, load_model(model))).deadlocks
 
 
 # --- memory
