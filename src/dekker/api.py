@@ -296,7 +296,8 @@ class CheckArguments(TypedDict, total=False):
     explores all instead of stopping at the first violation. `leaks`: memory that is lost at the end is a violation;
     `deadlocks`: so are threads that wait for ever (the default). `nondet` is the range of numbers that the program
     leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the engine counts.
-    `cluster` is the address of a Dask scheduler, or `local`: its workers explore (rsmc)."""
+    `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`: its workers explore
+    instead (rsmc)."""
 
     engine: str | None
     language: str | None
@@ -311,6 +312,7 @@ class CheckArguments(TypedDict, total=False):
     flags: Sequence[str]
     cc: str | None
     progress: Progress | None
+    jobs: int
     cluster: str | None
 
 
@@ -339,7 +341,7 @@ def check(
     options = _check_options(**arguments)
     read, paths = _read(program, arguments.get("language"), options)
     chosen = load_model(model or default_model(read))
-    with crew_at(arguments.get("cluster")) as crew:
+    with crew_at(arguments.get("cluster"), options.jobs) as crew:
         asked = replace(options, explore=explore_with(crew))
         report = check_program(read, chosen, asked, arguments.get("progress"))
     report = replace(report, paths=paths, time_s=time.perf_counter() - started)
@@ -355,7 +357,7 @@ def compare(
     read, paths = _read(program, arguments.get("language"), options)
     found = {name: load_model(name) for name in models} or {item.name: item for item in fitting_models(read)}
     results = {}
-    with crew_at(arguments.get("cluster")) as crew:
+    with crew_at(arguments.get("cluster"), options.jobs) as crew:
         asked = replace(options, explore=explore_with(crew))
         reports = {n: check_program(read, model, asked, arguments.get("progress")) for n, model in found.items()}
     for name, report in reports.items():
@@ -427,6 +429,7 @@ def _check_options(
     cc: str | None = None,
     language: str | None = None,
     progress: Progress | None = None,
+    jobs: int = 1,
     cluster: str | None = None,
 ) -> CheckOptions:
     limits = replace(
@@ -434,7 +437,7 @@ def _check_options(
         counts_known_rounds=False,
         stop_at_first=not keep_going and engine != ALL,
     )
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, deadlocks=deadlocks)
+    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, deadlocks=deadlocks, jobs=jobs)
 
 
 def _batch_options(

@@ -11,6 +11,10 @@ import pytest
 from tests.cli.calls import dekker as command_line
 
 import dekker
+from dekker.result import Result
+from dekker.run import engines
+from dekker.run.engines import SINGLE_ENGINES
+from dekker.task import Task
 from dekker.witness import from_json, to_json
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -56,6 +60,21 @@ def test_what_holds() -> None:
     assert (result.verdict, result.executions, result.blocked) == (dekker.Verdict.SAFE, 4, 6)
     assert result.holds
     assert (result.bound, result.violations, result.counterexample, result.states) == ("", (), None, [])
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "states"])
+def test_several_threads_explore(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def run(task: Task) -> Result:
+        asked.append(task.jobs)
+        return SINGLE_ENGINES[engine](task)
+
+    monkeypatch.setitem(engines.ENGINES, engine, run)
+    alone, together = (dekker.check(PETERSON, "tso", engine=engine, flags=["-DFENCED"], jobs=jobs) for jobs in (1, 3))
+    assert asked == [1, 3]
+    assert together.verdict is alone.verdict is dekker.Verdict.SAFE
+    assert together.executions == alone.executions
 
 
 def test_a_bound_is_told() -> None:
