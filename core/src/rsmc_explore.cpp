@@ -103,7 +103,7 @@ class Watch {
 
   // Until the next end of something, but not for long.
   std::chrono::milliseconds pause() const {
-    std::chrono::milliseconds result(50);
+    std::chrono::milliseconds result = between_looks(q_.limits);
     for (const auto& end : {deadline_, slice_end_})
       if (end) result = std::min(result, std::chrono::duration_cast<std::chrono::milliseconds>(*end - Clock::now()) + std::chrono::milliseconds(1));
     return std::max(result, std::chrono::milliseconds(1));

@@ -10,6 +10,11 @@
 
 namespace dekker::rsmc {
 
+// A hundred megabytes are filled in a tenth of a second.
+inline std::chrono::milliseconds between_looks(const Limits& limits) {
+  return std::chrono::milliseconds(limits.memory_bytes != 0 ? 5 : 50);
+}
+
 class Supervisor {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,7 +44,7 @@ class Supervisor {
     if (pool_ != nullptr && pool_->abort_reason() != Stop::not_stopped) return pool_->abort_reason();
     const Clock::time_point now = Clock::now();
     if (now < next_look_) return Stop::not_stopped;
-    next_look_ = now + std::chrono::milliseconds(50);
+    next_look_ = now + between_looks(limits_);
     if (pool_ != nullptr) {
       pool_->publish(worker_, statistics());
       return Stop::not_stopped;
