@@ -25,7 +25,7 @@ from dekker.native import WHOLE_UNIT, Exploration, Known, Rest, Unit, Work, know
 ID_BITS = 32
 """Of the numbers that a call may give to reads."""
 FIRST_SLICE_S = 0.005
-SHORTEST_SLICE_S, LONGEST_SLICE_S = 0.03, 1.0
+SHORTEST_SLICE_S, LONGEST_SLICE_S = 0.06, 1.0
 SLICE_SHARE = 0.1
 """Of the time so far: what may be lost when there is nothing more to hand out."""
 CALLS_PER_SECOND = 100
