@@ -36,4 +36,4 @@ def test_a_limit_of_memory_is_kept(jobs: int, tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "Stopped by memory" in done.stdout
     assert len(done.stdout.splitlines()) > 10_000
-    assert float(done.stderr.split()[-1]) < 1.25 * LIMIT_MB
+    assert float(done.stderr.split()[-1]) < 1.5 * LIMIT_MB  # on a busy machine the one that looks may be late

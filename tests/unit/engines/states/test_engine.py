@@ -98,7 +98,7 @@ def test_several_workers_keep_the_limit_of_memory(kind: str) -> None:
     allowed = 2 * limit if kind == "compact" else limit
     assert (stopped_by, compact) == ("memory", str(int(kind == "compact")))
     assert int(states) > 50_000
-    assert 0.6 * allowed < float(done.stderr) < 1.25 * allowed
+    assert 0.6 * allowed < float(done.stderr) < 1.5 * allowed  # on a busy machine the one that looks may be late
 
 
 def test_other_models_are_refused() -> None:
