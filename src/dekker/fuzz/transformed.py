@@ -1,4 +1,4 @@
-"""The transformation beside the other engines: it follows no loops that others cut, counts states instead of
+"""The transformation beside the other engines: it follows loops that others cut, counts states instead of
 executions, looks for no thread that waits for ever, and delays only so many accesses."""
 
 from __future__ import annotations
