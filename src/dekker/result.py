@@ -89,6 +89,11 @@ class Result:
     statistics: dict[str, int] = field(default_factory=dict)
 
     @property
+    def counts_executions(self) -> bool:
+        """Searches of states do not."""
+        return "states" not in self.statistics
+
+    @property
     def complete_executions(self) -> int:
         return self.satisfying + self.violating
 

@@ -99,6 +99,13 @@ def test_json(tmp_path: Path) -> None:
     assert (second["violation"]["kind"], second["violation"]["line"]) == ("assertion", 22)
 
 
+def test_searches_of_states_count_no_executions(tmp_path: Path) -> None:
+    arguments = ("-m", "sc", "--engine", "states")
+    assert rows(store_buffering(tmp_path, *arguments, "--", RELAXED))["sc"][1:3] == ["-", "-"]
+    (answer,) = json.loads(store_buffering(tmp_path, *arguments, "--json", "-", "--", RELAXED).out)["models"]
+    assert (answer["verdict"], answer["traces"], answer["blocked"]) == ("SAFE", None, None)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -45,7 +45,8 @@ STATUS = {
 @click.option(
     "--engine",
     type=click.Choice(sorted(ENGINES)),
-    help="(default: rsmc, and axiomatic for what that cannot run; auto: states for loops without bound, if it ends)",
+    help="(default: rsmc, in turns with states where it takes long, and axiomatic for what it cannot run; "
+    "auto: states first for loops without bound)",
 )
 @click.option(
     "--unroll",

@@ -106,11 +106,11 @@ def place_of(violation: CheckViolation) -> Span | None:
 
 def coverage(report: CheckReport) -> str:
     result = report.result
-    if "states" in result.statistics:
+    if not result.counts_executions:
         runs = f"{_count(result.statistics['states'], 'state')}, {_count(len(result.states), 'outcome')}"
     else:
         runs = _count(result.complete_executions, "complete execution")
-    if result.blocked and "states" not in result.statistics:
+    if result.blocked and result.counts_executions:
         runs += f", {result.blocked} blocked"
     if result.stopped_by == "violation":
         return f"stopped at the first violation, after {runs}; --keep-going explores all"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from dekker.report.check_report import CheckReport, check_record, place_of
-from dekker.result import Verdict
+from dekker.result import Result, Verdict
 
 HEADS = ("model", "verdict", "traces", "blocked", "time", "engine", "what")
 WIDTHS = (9, 17, 9, 9, 9, 9)
@@ -23,8 +23,13 @@ def table_row(report: CheckReport) -> str:
     result = report.result
     if report.error is not None:
         return _line((report.model, report.verdict.value, "-", "-", "-", "-", _first_line(report.error)))
-    counts = (str(result.complete_executions), str(result.blocked), f"{report.time_s:.3f} s")
-    return _line((report.model, report.verdict.value, *counts, report.engine, what(report)))
+    counts = shown_counts(result)
+    return _line((report.model, report.verdict.value, *counts, f"{report.time_s:.3f} s", report.engine, what(report)))
+
+
+def shown_counts(result: Result) -> tuple[str, str]:
+    """Executions that are complete, and blocked."""
+    return (str(result.complete_executions), str(result.blocked)) if result.counts_executions else ("-", "-")
 
 
 def comparison_json(reports: Sequence[CheckReport]) -> str:
@@ -36,8 +41,13 @@ def comparison_json(reports: Sequence[CheckReport]) -> str:
 def _record(report: CheckReport) -> dict[str, object]:
     result = report.result
     record = check_record(report, witness=False)
-    counts = {"traces": result.complete_executions, "blocked": result.blocked}
-    return {**record, **counts, "error": report.error}
+    is_counted = result.counts_executions
+    return {
+        **record,
+        "traces": result.complete_executions if is_counted else None,
+        "blocked": result.blocked if is_counted else None,
+        "error": report.error,
+    }
 
 
 def _line(cells: Sequence[str]) -> str:

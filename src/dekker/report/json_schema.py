@@ -312,7 +312,12 @@ _DEFINITIONS: dict[str, Schema] = {
     "compare": _object(
         {
             "files": _list(TEXT),
-            "models": _list(_object({**_CHECK, "traces": COUNT, "blocked": COUNT, "error": _or_null(TEXT)}, _SCHEDULE)),
+            "models": _list(
+                _object(
+                    {**_CHECK, "traces": _or_null(COUNT), "blocked": _or_null(COUNT), "error": _or_null(TEXT)},
+                    _SCHEDULE,
+                )
+            ),
         }
     ),
     "litmus": {"anyOf": [_RESULT, _ERROR]},

@@ -21,15 +21,15 @@ from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
 from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
-from dekker.run.checkpoint import Progress as Done
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
+from dekker.run.slices import NOT_BEGUN
+from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
 DEFAULT_UNROLL = 4
 DEFAULT_SEARCH = Search()
-NOTHING_DONE = Done()
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer |
     return _checkpoints(options.checkpoint, about or {}, options)
 
 
-def _checkpoints(file: str, about: dict[str, Any], options: CheckOptions, done: Done = NOTHING_DONE) -> Checkpoints:
+def _checkpoints(file: str, about: dict[str, Any], options: CheckOptions, done: Done = NOT_BEGUN) -> Checkpoints:
     return Checkpoints(Path(file), about, options.checkpoint_s, done, options.explore or explore)
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from dekker.errors import InputError
-from dekker.native import EVERYTHING, Exploration, Explore, Known, Request, Rest, Work, explore
+from dekker.native import Exploration, Explore, Known, Request, Rest, Work, explore
 from dekker.replay.record import model_text
-from dekker.run.parts import NOTHING, put_together
 from dekker.run.program_texts import REPRESENTATION, program_text, read_program_text
+from dekker.run.slices import NOT_BEGUN, Progress, goes_on, with_limits_left
 from dekker.run.witnesses import load_model_text
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -37,16 +37,6 @@ SHARE_OF_WRITING = 20
 """Slices are at least so many times as long as writing takes."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far an exploration has come: `digest` says which. `finished`: nothing is left."""
-
-    digest: str = ""
-    found: Exploration = NOTHING
-    rest: Rest = EVERYTHING
-    finished: bool = False
-
-
 @dataclass
 class Checkpoints:
     """Explores in slices, and writes a file after each. `about` is kept in the file for whoever goes on."""
@@ -54,29 +44,27 @@ class Checkpoints:
     file: Path
     about: dict[str, Any]
     every_s: float = DEFAULT_EVERY_S
-    progress: Progress = Progress()
+    progress: Progress = NOT_BEGUN
     explore: Explore = field(default=explore)
 
     def __call__(self, task: Task, request: Request) -> Exploration:
         """Goes on if this is the exploration that was begun, else begins."""
-        digest = request.digest()
-        if self.progress.digest != digest:
-            self.progress = Progress(digest)
+        self.progress = self.progress.of(request)
         content = _task_content(task, self.about)
         started, slice_s = time.monotonic(), min(FIRST_SLICE_S, self.every_s)
         with noted_interrupts() as interrupts:
             while not self.progress.finished:
-                limited = _limited(request, self.progress, time.monotonic() - started)
-                part = self._slice(task, limited, slice_s, interrupts)
+                left = with_limits_left(request, self.progress, time.monotonic() - started)
+                part = self._slice(task, left, slice_s, interrupts)
                 if part is None:
                     return replace(self.progress.found, stopped_by="interrupt")
                 if part.mixed_sizes is not None or part.guess is not None:
                     return part
-                self.progress = _after(self.progress, part)
+                self.progress = self.progress.after(part)
                 began_writing = time.monotonic()
                 write_checkpoint(self.file, content, self.progress)
                 slice_s = max(min(2 * slice_s, self.every_s), SHARE_OF_WRITING * (time.monotonic() - began_writing))
-                if part.stopped_by and not _goes_on(request, self.progress, part):
+                if part.stopped_by and not goes_on(request, self.progress, part):
                     return replace(self.progress.found, stopped_by=part.stopped_by)
         return self.progress.found
 
@@ -119,38 +107,6 @@ def noted_interrupts() -> Iterator[Interrupts]:
         yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _limited(request: Request, progress: Progress, elapsed_s: float) -> Request:
-    limits, before, show = request.limits, progress.found.statistics, request.progress
-    complete = before.get("complete", 0)
-
-    def show_all(statistics: dict[str, int]) -> object:
-        return show({name: count + before.get(name, 0) for name, count in statistics.items()}) if show else None
-
-    return replace(
-        request,
-        progress=None if show is None else show_all,
-        limits=replace(
-            limits,
-            timeout_s=None if limits.timeout_s is None else max(1e-6, limits.timeout_s - elapsed_s),
-            max_traces=None if limits.max_traces is None else max(1, limits.max_traces - complete),
-        ),
-    )
-
-
-def _after(progress: Progress, part: Exploration) -> Progress:
-    found = put_together([NOTHING if part.started_again else progress.found, part])
-    finished = part.stopped_by == "violation" or not part.rest.units
-    return Progress(
-        progress.digest, replace(found, stopped_by=part.stopped_by if finished else ""), part.rest, finished
-    )
-
-
-def _goes_on(request: Request, progress: Progress, part: Exploration) -> bool:
-    """A limit of traces does not count those that were found before the exploration started again."""
-    limit = request.limits.max_traces
-    return part.stopped_by == "traces" and limit is not None and progress.found.statistics["complete"] < limit
 
 
 # --- writing

@@ -14,6 +14,7 @@ from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.result import ENDED_WAITING, Result, Violation
 from dekker.run.open_loops import open_loop
+from dekker.run.turns import may_take_turns, run_in_turns
 from dekker.task import Task, with_time_left
 
 Run = Callable[[Task], Result]
@@ -177,8 +178,9 @@ ENGINES: dict[str, Run] = {**SINGLE_ENGINES, TRANSFORM: run_transform, ALL: run_
 
 
 def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
-    """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run; `auto` for
-    states where the rule in docs/states.md says so, else the same as None."""
+    """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run, or
+    states where that ends earlier; `auto` for states where the rule in docs/states.md says so, else the same as
+    None."""
     if task.search.robust and name not in (None, AUTO, states.NAME):
         raise InputError("only the states engine can tell whether a program is robust", hint="use --engine states")
     if name == AUTO or (name is None and task.search.robust):
@@ -191,7 +193,7 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
 def _run_traces(task: Task) -> tuple[str, Result]:
     start = monotonic()
     try:
-        return rsmc.NAME, rsmc.run(task)
+        return run_in_turns(task) if may_take_turns(task) else (rsmc.NAME, rsmc.run(task))
     except MixedSizes:
         raise
     except UnsupportedError as refusal:

@@ -14,7 +14,7 @@ from dekker.report.check_report import (
     place_of,
     violation_lines,
 )
-from dekker.report.comparison import table_head, table_row, what
+from dekker.report.comparison import shown_counts, table_head, table_row, what
 from dekker.report.html.page import BAD, GOOD, OPEN, Heading, Page, Plain, Sources
 from dekker.report.html.run_data import allowed_run, witness_sources
 from dekker.result import Verdict
@@ -109,7 +109,7 @@ def _cells(report: CheckReport) -> list[str]:
     result = report.result
     if report.error is not None:
         return [report.model, report.verdict.value, "", "", "", "", report.error.split("\n", 1)[0]]
-    counts = [str(result.complete_executions), str(result.blocked), f"{report.time_s:.3f}"]
+    counts = (*shown_counts(result), f"{report.time_s:.3f}")
     return [report.model, report.verdict.value, *counts, report.engine, what(report)]
 
 
