@@ -6,7 +6,7 @@ takes. rsmc goes on where its last turn ended; states begins anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from dekker.engines.rsmc import engine as rsmc
@@ -23,6 +23,8 @@ GROWTH = 2.0
 SEARCH_MB = 2000
 """What the process may hold when states has its turn, if nobody says less."""
 END_OF_TURN = "turn"
+TOO_LONG = "events"
+UNSUPPORTED = "unsupported"
 
 
 def may_take_turns(task: Task) -> bool:
@@ -33,35 +35,34 @@ def may_take_turns(task: Task) -> bool:
 
 
 def run_in_turns(task: Task) -> tuple[str, Result]:
-    """If neither ends, what rsmc found."""
-    started, turn_s, exploring = monotonic(), FIRST_TURN_S, _Exploring()
+    """If neither ends, what rsmc found. Where an execution is too long for that, states is alone."""
+    started, exploring = monotonic(), _Exploring()
     while True:
-        exploring.turn_s = turn_s
         explored = rsmc.run(replace(with_time_left(task, monotonic() - started), explorer=exploring))
-        if explored.stopped_by != END_OF_TURN:
+        if explored.stopped_by not in (END_OF_TURN, TOO_LONG):
             return rsmc.NAME, explored
-        searched = _search(with_time_left(task, monotonic() - started), turn_s)
-        if searched is None:
-            turn_s = 0.0
-            continue
-        if searched.stopped_by in (None, "violation"):
-            return states.NAME, replace(searched, choice=_choice(explored, turn_s))
+        is_alone = explored.stopped_by == TOO_LONG
+        searched = _search(with_time_left(task, monotonic() - started), None if is_alone else exploring.turn_s)
+        if searched.stopped_by in (None, "violation") or (is_alone and searched.stopped_by != UNSUPPORTED):
+            return states.NAME, replace(searched, choice=_choice(explored))
+        if is_alone:
+            return rsmc.NAME, explored
         if searched.stopped_by == "interrupt":
             return rsmc.NAME, replace(explored, stopped_by="interrupt")
-        turn_s = 0.0 if searched.stopped_by == "memory" else GROWTH * turn_s
+        exploring.turn_s = 0.0 if searched.stopped_by in ("memory", UNSUPPORTED) else GROWTH * exploring.turn_s
 
 
-def _choice(explored: Result, turn_s: float) -> str:
-    return (
-        f"rsmc had not ended after {explored.complete_executions} executions, {2 * turn_s - FIRST_TURN_S:.0f} seconds"
-    )
+def _choice(explored: Result) -> str:
+    if explored.stopped_by == TOO_LONG:
+        return "an execution is too long for rsmc"
+    return f"rsmc had not ended after {explored.complete_executions} executions"
 
 
 @dataclass
 class _Exploring:
-    """Explores for a turn, or to the end if that takes no time at all."""
+    """Explores for a turn; 0 is one without end."""
 
-    turn_s: float = FIRST_TURN_S
+    turn_s: float = field(default_factory=lambda: FIRST_TURN_S)
     progress: Progress = NOT_BEGUN
 
     def __call__(self, task: Task, request: Request) -> Exploration:
@@ -78,17 +79,17 @@ class _Exploring:
         return replace(self.progress.found, stopped_by=part.stopped_by or END_OF_TURN)
 
 
-def _search(task: Task, turn_s: float) -> Result | None:
-    """None if states does not handle the program. What rsmc has found is not lost to Ctrl-C."""
+def _search(task: Task, turn_s: float | None) -> Result:
+    """Ends with Ctrl-C, so that what rsmc has found is not lost."""
     limits = task.limits
     limits = replace(
         limits,
-        timeout_s=turn_s if limits.timeout_s is None else min(turn_s, limits.timeout_s),
-        memory_mb=SEARCH_MB if limits.memory_mb is None else min(SEARCH_MB, limits.memory_mb),
+        timeout_s=min((limit for limit in (limits.timeout_s, turn_s) if limit is not None), default=None),
+        memory_mb=min(SEARCH_MB, limits.memory_mb or SEARCH_MB),
     )
     try:
         return states.run(replace(task, limits=limits))
     except UnsupportedError:
-        return None
+        return Result(stopped_by=UNSUPPORTED)
     except KeyboardInterrupt:
         return Result(stopped_by="interrupt")

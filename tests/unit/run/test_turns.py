@@ -89,6 +89,23 @@ def test_states_is_not_tried_again_in_vain(monkeypatch: pytest.MonkeyPatch, stop
     assert (name, result.complete_executions, len(tried)) == ("rsmc", ALL_OF_THEM, 1)
 
 
+def too_long() -> Program:
+    text = "program long architecture none\nobject x[4]\nfunction P() {\n  r0 = 0\nL:\n  store.4 [&x] = r0\n"
+    text += (
+        "  r0 = (r0 add.32 1)\n  branch (r0 ult.32 2000) -> L\n}\nthread P0 runs P\nthread P1 runs P\nobserve [x].4\n"
+    )
+    return parse_program(Source("long.ir", text))
+
+
+def test_executions_that_are_too_long_are_no_matter_to_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = Limits(counts_known_rounds=False, stop_at_first=True)
+    name, result = run_engine(None, Task(too_long(), load_model("sc"), limits))
+    assert (name, result.stopped_by, list(result.states)) == ("states", None, [(1999,)])
+    assert result.choice == "an execution is too long for rsmc"
+    monkeypatch.setattr(states, "run", lambda task: Result(stopped_by="memory"))
+    assert run_engine(None, Task(too_long(), load_model("sc"), limits))[0] == "states"
+
+
 def test_an_interrupt_leaves_what_was_explored(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(task: Task) -> Result:
         raise KeyboardInterrupt

@@ -152,7 +152,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="the end of its statement is lost"):
         parse_c([str(file)])
     with pytest.raises(InputError, match="__CPROVER_frob"):
-        from_c(tmp_path, "int main(void) { __CPROVER_assume(1); __CPROVER_frob(1); }")
+        result_of(tmp_path, "int main(void) { __CPROVER_assume(1); __CPROVER_frob(1); }")
 
 
 @pytest.mark.parametrize(

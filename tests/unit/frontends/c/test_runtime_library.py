@@ -183,7 +183,7 @@ int main(void) {
 @pytest.mark.parametrize("name", ["getpwnam", "uname"])
 def test_what_is_not_known_is_an_error_that_names_it(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=re.escape(f"the function `{name}` is not defined")):
-        from_c(tmp_path, f"int {name}(void); int main(void) {{ return {name}(); }}")
+        result_of(tmp_path, f"int {name}(void); int main(void) {{ return {name}(); }}")
 
 
 @needs_compiler
@@ -201,9 +201,15 @@ def test_what_is_not_known_is_an_error_that_names_it(tmp_path: Path, name: str) 
 def test_what_cannot_be_checked_is_an_error_that_says_why(tmp_path: Path, call: str, reason: str) -> None:
     text = f"#include <setjmp.h>\njmp_buf buffer;\nint main(void) {{ return {call}; }}"
     with pytest.raises(InputError, match=re.escape(reason)) as found:
-        from_c(tmp_path, HEADERS + text)
-    assert found.value.diagnostic.hint
+        result_of(tmp_path, text)
     assert found.value.diagnostic.span is not None
+
+
+@needs_compiler
+@pytest.mark.parametrize("call", ['system("x")', "not_defined()"])
+def test_what_is_never_reached_is_no_error(tmp_path: Path, call: str) -> None:
+    text = f"int not_defined(void); int main(int argc, char **argv) {{ return argc == 1 ? 0 : {call}; }}"
+    assert result_of(tmp_path, text).complete_executions == 1
 
 
 @needs_compiler

@@ -11,7 +11,7 @@ from dekker.frontends.c.lowering.expressions import offset
 from dekker.frontends.c.lowering.function import SELF, FunctionLowering
 from dekker.frontends.c.lowering.intrinsics import lower_intrinsic
 from dekker.frontends.c.lowering.memory import Shape, Side, copy_bytes
-from dekker.frontends.c.lowering.problem import Problem, left_out_message
+from dekker.frontends.c.lowering.problem import Problem, left_out_message, unknown_message
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Allocate, Call, Load, Refuse, Store
@@ -39,9 +39,7 @@ def _call_by_name(f: FunctionLowering, call: syntax.Call, name: str) -> None:
         return
     linked = f.unit.resolve(f.symbol, name)
     if linked is None or not linked.defined:
-        if not f.unit.is_left_out(name):
-            raise f.unit.unknown_function(name)
-        f.emitter.emit(Refuse(left_out_message(name)))
+        f.emitter.emit(Refuse(left_out_message(name) if f.unit.is_left_out(name) else unknown_message(name)))
         f.ended = True
         return
     header = linked.entity

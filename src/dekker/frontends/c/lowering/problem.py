@@ -14,3 +14,10 @@ def left_out_message(name: str) -> str:
     if "basic_ostream" in name or "basic_istream" in name:
         return f"streams of the C++ library (`std::cout` …) are not modelled, use `printf`: `{name}` is called"
     return f"the function `{name}` of the C++ library is called, and its effect is not known"
+
+
+def unknown_message(name: str) -> str:
+    return (
+        f"the function `{name}` is not defined, and its effect is not known; define it in a file of its own and name "
+        "that file too, or leave the call out with the preprocessor"
+    )

@@ -43,7 +43,7 @@ from dekker.frontends.c.lowering.memory import (
     lower_store,
 )
 from dekker.frontends.c.lowering.privatise import privatise_handles
-from dekker.frontends.c.lowering.problem import Problem, left_out_message
+from dekker.frontends.c.lowering.problem import Problem, left_out_message, unknown_message
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
     lower_conversion,
@@ -72,7 +72,6 @@ _STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ", "_ZSt
 _CPP_STREAMS = {f"_ZNSt3__1{len(name)}{name}E": name for name in ("cout", "cerr", "clog", "cin", "wcout", "wcerr")}
 _TYPE_INFORMATION = ("_ZTV", "_ZTI", "_ZTS", "__dso_handle")
 _LIBRARY_NAMES = ("_ZNSt", "_ZNKSt", "_ZSt", "_ZTHSt", "__cxa_", "_Unwind_", "__dynamic_cast")
-_HINT = "define it in a file of its own and name that file too, or leave the call out with the preprocessor"
 
 
 def _ignore(f: FunctionLowering, instruction: syntax.Instruction) -> None:
@@ -171,7 +170,7 @@ class Unit:
 
     def _check_known(self, linked: Linked) -> None:
         if not linked.defined and self.runtime.find(linked.name) is None and not self.is_left_out(linked.name):
-            raise self.unknown_function(linked.name)
+            raise Problem(unknown_message(linked.name))
 
     def is_left_out(self, name: str) -> bool:
         """Is it a function of the C++ library that is an error only if an execution comes to it? Headers call much that
@@ -182,9 +181,6 @@ class Unit:
         if source is not None and source not in (unit.module.source.name for unit in self.linkage.units):
             raise SourceNeeded(source)
         return True
-
-    def unknown_function(self, name: str) -> Problem:
-        return Problem(f"the function `{name}` is not defined, and its effect is not known", _HINT)
 
     def external(self, symbol: Linked, name: str) -> External | None:
         """The function of the runtime library that a name stands for."""

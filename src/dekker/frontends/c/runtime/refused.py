@@ -1,11 +1,11 @@
-"""Functions that are known, and why they cannot be checked."""
+"""Functions that are known, and why they cannot be checked. They are errors only if an execution comes to them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.interface import External, ExternalCall
+from dekker.ir.instructions import Refuse
 
 _INPUT = "the program reads input, which is not modelled", "take the value from `__VERIFIER_nondet_int()` instead"
 _FILES = "files are not modelled", "leave the call out with the preprocessor"
@@ -36,9 +36,9 @@ _REASONS: Mapping[tuple[str, str], str] = {
 
 def _refuse(reason: str, hint: str) -> External:
     def lower(call: ExternalCall) -> None:
-        raise Problem(f"`{call.name}` is not supported: {reason}", hint)
+        call.emitter.emit(Refuse(f"`{call.name}` is not supported: {reason}; {hint}"))
 
-    return External(lower)
+    return External(lower, returns=False)
 
 
 REFUSED: Mapping[str, External] = {
