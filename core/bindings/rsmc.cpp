@@ -254,13 +254,13 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
                          const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
-                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool> limits,
+                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool, bool> limits,
                          const WorkArgument& work_argument, const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
-                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits)};
+                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits), std::get<8>(limits)};
   Work work = read_work(work_argument);
   Explored explored;
   try {

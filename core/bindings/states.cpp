@@ -138,6 +138,7 @@ enum OptionFlag : std::uint32_t {
   flag_compact = 64,
   flag_examples = 128,
   flag_leaks = 256,
+  flag_deadlocks = 512,
 };
 
 // model, buffer bound, flags, most states, seconds, bytes, jobs, seed of delays
@@ -158,6 +159,7 @@ Options read_options(const OptionsArgument& argument) {
   options.compact = (flags & flag_compact) != 0;
   options.wants_examples = (flags & flag_examples) != 0;
   options.leaks = (flags & flag_leaks) != 0;
+  options.finds_deadlocks = (flags & flag_deadlocks) != 0;
   options.max_states = max_states;
   options.timeout_s = timeout_s;
   options.memory_bytes = memory_bytes;

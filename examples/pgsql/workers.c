@@ -1,7 +1,7 @@
 /* Two workers of PostgreSQL that pass a token to each other, and wake each other with latches.
  *
  * A worker sleeps until its latch is set, clears it, and expects to have the token then. On POWER it sometimes had not,
- * and both slept for ever. Workers run for ever; what is checked is bounded by --unroll.
+ * and both slept for ever. Workers run for ever; on POWER what is checked is bounded by --unroll.
  *
  * -DFENCE_BEHIND_WAIT and -DFENCE_BEFORE_WAKING put the fences of the patch in, one or both. */
 #include <assert.h>

@@ -436,8 +436,9 @@ def _check_options(
         _limits(unroll, timeout, memory, max_traces),
         counts_known_rounds=False,
         stop_at_first=not keep_going and engine != ALL,
+        deadlocks=deadlocks,
     )
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, deadlocks=deadlocks, jobs=jobs)
+    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs)
 
 
 def _batch_options(

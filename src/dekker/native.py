@@ -226,7 +226,7 @@ class Request:
             *(getattr(self.program, item.name) for item in fields(self.program)),
             _model_arguments(self.model),
             self.order,
-            (self.limits.unroll, self.limits.counts_known_rounds, self.limits.stop_at_first, self.examples),
+            (self.limits.of_question(), self.examples),
         )
         return sha256(repr(question).encode()).hexdigest()
 
@@ -291,6 +291,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
             request.examples,
             limits.stop_at_first,
             program.finds_leaks,
+            limits.deadlocks,
         ),
         (
             work.jobs,
@@ -381,6 +382,7 @@ def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limi
         search.compact,
         task.examples,
         task.program.property.leaks,
+        limits.deadlocks,
     )
     options = (
         STATE_MODELS.index(task.model.name),

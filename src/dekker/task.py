@@ -22,8 +22,8 @@ SHORTEST_S = 1e-6
 class Limits:
     """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit. Unless
     `counts_known_rounds`, only rounds count that what other threads write may have a say in, and the rounds of an inner
-    loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, deadlock or flag of
-    the model ends the run."""
+    loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, or flag of the
+    model, ends the run; and so does the first deadlock, if `deadlocks` are violations."""
 
     unroll: int = DEFAULT_UNROLL
     timeout_s: float | None = None
@@ -31,6 +31,11 @@ class Limits:
     max_traces: int | None = None
     counts_known_rounds: bool = True
     stop_at_first: bool = False
+    deadlocks: bool = True
+
+    def of_question(self) -> Limits:
+        """Without those that only say how much work there may be."""
+        return replace(self, timeout_s=None, memory_mb=None, max_traces=None)
 
 
 @dataclass(frozen=True, slots=True)

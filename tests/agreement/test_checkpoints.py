@@ -128,7 +128,7 @@ def test_every_damage_is_noticed(tmp_path: Path) -> None:
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     file = written(tmp_path)
-    version = file.read_bytes().replace(b"dekker-checkpoint 1 ", b"dekker-checkpoint 9 ", 1)
+    version = file.read_bytes().replace(b"dekker-checkpoint 2 ", b"dekker-checkpoint 9 ", 1)
     for content, reason in ((b"", "is no checkpoint"), (b"{}", "is no checkpoint"), (version, "version 9")):
         file.write_bytes(content)
         outcome = dekker("resume", str(file))

@@ -74,7 +74,8 @@ class RunEnd {
   bool stopped() const { return outcome_.stop != Stop::not_stopped; }
 
   bool has_violation() const {
-    return !outcome_.violations.empty() || outcome_.statistics.deadlocks != 0 || !outcome_.flags.empty();
+    const bool is_deadlock = limits_.stops_at_deadlock && outcome_.statistics.deadlocks != 0;
+    return is_deadlock || !outcome_.violations.empty() || !outcome_.flags.empty();
   }
 
   void note_cuts() {

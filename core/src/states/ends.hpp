@@ -139,6 +139,7 @@ class Ends : protected Choices {
       record_final(number);
       return;
     }
+    if (!options_.finds_deadlocks) return;
     ++statistics_.deadlocks;
     note_violation({ViolationKind::deadlock, {}, 0}, number, found_.parent(number));
   }

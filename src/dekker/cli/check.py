@@ -111,7 +111,13 @@ def command(
     leads to it.
     """
     limits = Limits(
-        unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going and engine != ALL
+        unroll,
+        timeout,
+        memory,
+        max_traces,
+        counts_known_rounds=False,
+        stop_at_first=not keep_going and engine != ALL,
+        deadlocks=not no_deadlocks,
     )
     options = CheckOptions(
         model,
@@ -122,7 +128,6 @@ def command(
         leaks,
         nondet,
         search,
-        deadlocks=not no_deadlocks,
         jobs=jobs,
         checkpoint=checkpoint,
     )

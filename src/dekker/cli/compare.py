@@ -81,8 +81,16 @@ def command(
     the search under that model unless --keep-going is given. A model that cannot handle the program leaves its line
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
-    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=not keep_going)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc, deadlocks=not no_deadlocks)
+    limits = Limits(
+        unroll,
+        timeout,
+        memory,
+        max_traces,
+        counts_known_rounds=False,
+        stop_at_first=not keep_going,
+        deadlocks=not no_deadlocks,
+    )
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:

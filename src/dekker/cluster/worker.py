@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 from dekker.cluster.coordinator import Call
 from dekker.native import Exploration, Request, explore
-from dekker.task import Limits
 
 T = TypeVar("T")
 
@@ -38,9 +37,7 @@ def dekker_version() -> str:
 
 def question_of(request: Request) -> bytes:
     """Without limits, which are those of each call, and without what belongs to this process."""
-    limits = request.limits
-    kept = Limits(limits.unroll, counts_known_rounds=limits.counts_known_rounds, stop_at_first=limits.stop_at_first)
-    return zlib.compress(pickle.dumps(replace(request, limits=kept, progress=None)))
+    return zlib.compress(pickle.dumps(replace(request, limits=request.limits.of_question(), progress=None)))
 
 
 def versioned(function: Callable[..., T], *arguments: Any) -> tuple[str, T]:

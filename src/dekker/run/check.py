@@ -36,7 +36,7 @@ DEFAULT_SEARCH = Search()
 class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
-    the program leaves open. `deadlocks`: threads that wait for ever are a violation. `jobs` threads explore. To go on
+    the program leaves open. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
 
@@ -48,7 +48,6 @@ class CheckOptions:
     leaks: bool = False
     nondet: tuple[int, int] | None = None
     search: Search = DEFAULT_SEARCH
-    deadlocks: bool = True
     jobs: int = 1
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
@@ -61,8 +60,7 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
-    about = {"paths": list(paths), "deadlocks": options.deadlocks, "stop": options.limits.stop_at_first}
-    report = check_program(program, model, options, progress, about)
+    report = check_program(program, model, options, progress, {"paths": list(paths)})
     return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
 
 
@@ -94,9 +92,8 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
         max_traces=options.limits.max_traces,
     )
     task = replace(task, limits=limits, progress=progress, jobs=options.jobs, explorer=explorer)
-    wanted = replace(limits, stop_at_first=about["stop"])
-    report = check_task(task, replace(options, engine=RSMC, limits=wanted, deadlocks=about["deadlocks"]))
-    return replace(report, paths=tuple(about["paths"]), time_s=time.perf_counter() - started)
+    report = check_task(task, replace(options, engine=RSMC, limits=limits))
+    return replace(report, paths=tuple(about.get("paths", ())), time_s=time.perf_counter() - started)
 
 
 def check_program(
@@ -108,13 +105,10 @@ def check_program(
 ) -> CheckReport:
     """A program that was read before, under one of several models. `about` is for the checkpoint."""
     program = prepare(program, model, reduce_updates=options.engine != TRANSFORM)
-    limits = options.limits
-    if not options.deadlocks:
-        limits = replace(limits, stop_at_first=False)
     task = Task(
         program,
         model,
-        limits,
+        options.limits,
         examples=True,
         progress=progress,
         search=options.search,
@@ -127,15 +121,13 @@ def check_program(
 def check_task(task: Task, options: CheckOptions) -> CheckReport:
     started = time.perf_counter()
     progress = task.progress
-    program, model, limits = task.program, task.model, task.limits
+    program, model = task.program, task.model
     if isinstance(progress, Watcher):
         progress.watch(task)
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
-    if not options.deadlocks:
+    if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
     violations = _violations(task, engine, result)
-    if limits.stop_at_first != options.limits.stop_at_first:
-        violations = violations[:1]
     ranges = _partial_ranges(program)
     return CheckReport(
         (),

@@ -30,7 +30,7 @@ from dekker.task import Limits, Task
 from dekker.witness import ProgramText, texts_from_plain, texts_to_plain
 
 MAGIC = "dekker-checkpoint"
-VERSION = 1
+VERSION = 2
 FIRST_SLICE_S = 0.2
 DEFAULT_EVERY_S = 30.0
 SHARE_OF_WRITING = 20
@@ -144,7 +144,7 @@ def _task_content(task: Task, about: dict[str, Any]) -> dict[str, Any]:
         "leaks": task.program.property.leaks,
         "pieces": sorted(task.pieces),
         "examples": task.examples,
-        "limits": [limits.unroll, limits.counts_known_rounds, limits.stop_at_first],
+        "limits": [limits.unroll, limits.counts_known_rounds, limits.stop_at_first, limits.deadlocks],
         "about": about,
     }
 
@@ -187,8 +187,8 @@ def read_checkpoint(file: Path) -> Checkpoint:
         program = replace(read_program_text(program_of, model), source=_source(program_of))
         if content["leaks"]:
             program = replace(program, property=replace(program.property, leaks=True))
-        unroll, known_rounds, stop = content["limits"]
-        limits = Limits(unroll, counts_known_rounds=known_rounds, stop_at_first=stop)
+        unroll, known_rounds, stop, deadlocks = content["limits"]
+        limits = Limits(unroll, counts_known_rounds=known_rounds, stop_at_first=stop, deadlocks=deadlocks)
         pieces = frozenset((function, index) for function, index in content["pieces"])
         task = Task(program, model, limits, examples=content["examples"], pieces=pieces)
         return Checkpoint(task, _progress(content["progress"]), content["about"])

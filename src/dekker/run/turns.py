@@ -1,7 +1,8 @@
 """rsmc and states in turns: a program with very many executions may have few states, and the other way round.
 
 Turns become longer, so that what was spent on the engine that does not end is no more than a few times what the other
-takes. rsmc goes on where its last turn ended; states begins anew.
+takes. rsmc goes on where its last turn ended; states begins anew. Where rsmc has cut loops, states, which needs no
+bound for them, may tell what is beyond.
 """
 
 from __future__ import annotations
@@ -35,41 +36,50 @@ def may_take_turns(task: Task) -> bool:
 
 
 def run_in_turns(task: Task) -> tuple[str, Result]:
-    """If neither ends, what rsmc found. Where an execution is too long for that, states is alone."""
+    """If neither ends, what rsmc found."""
     started, exploring = monotonic(), _Exploring()
     while True:
         explored = rsmc.run(replace(with_time_left(task, monotonic() - started), explorer=exploring))
-        if explored.stopped_by not in (END_OF_TURN, TOO_LONG):
+        reason = _reason_to_search(task, explored)
+        if reason is None or exploring.is_last:
             return rsmc.NAME, explored
-        is_alone = explored.stopped_by == TOO_LONG
-        searched = _search(with_time_left(task, monotonic() - started), None if is_alone else exploring.turn_s)
-        if searched.stopped_by in (None, "violation") or (is_alone and searched.stopped_by != UNSUPPORTED):
-            return states.NAME, replace(searched, choice=_choice(explored))
-        if is_alone:
+        searched = _search(with_time_left(task, monotonic() - started), exploring.turn_s)
+        if _is_answer(searched):
+            return states.NAME, replace(searched, choice=reason)
+        if explored.stopped_by != END_OF_TURN:
             return rsmc.NAME, explored
         if searched.stopped_by == "interrupt":
             return rsmc.NAME, replace(explored, stopped_by="interrupt")
-        exploring.turn_s = 0.0 if searched.stopped_by in ("memory", UNSUPPORTED) else GROWTH * exploring.turn_s
+        exploring.turn_s *= GROWTH
+        exploring.is_last = searched.stopped_by in ("memory", UNSUPPORTED)
 
 
-def _choice(explored: Result) -> str:
+def _reason_to_search(task: Task, explored: Result) -> str | None:
+    if explored.stopped_by == END_OF_TURN:
+        return f"rsmc had not ended after {explored.complete_executions} executions"
     if explored.stopped_by == TOO_LONG:
         return "an execution is too long for rsmc"
-    return f"rsmc had not ended after {explored.complete_executions} executions"
+    if explored.stopped_by is None and explored.cut and not (explored.violations or explored.deadlocks):
+        return f"rsmc would have cut loops that go round more than {task.limits.unroll} times"
+    return None
+
+
+def _is_answer(searched: Result) -> bool:
+    return searched.stopped_by == "violation" or (searched.stopped_by is None and not searched.bound)
 
 
 @dataclass
 class _Exploring:
-    """Explores for a turn; 0 is one without end."""
+    """Explores for a turn. The last one has no end."""
 
     turn_s: float = field(default_factory=lambda: FIRST_TURN_S)
+    is_last: bool = False
     progress: Progress = NOT_BEGUN
 
     def __call__(self, task: Task, request: Request) -> Exploration:
         self.progress = self.progress.of(request)
-        work = Work(
-            task.jobs, keeps_rest=True, slice_s=self.turn_s, split_seed=task.split_seed, rest=self.progress.rest
-        )
+        slice_s = 0.0 if self.is_last else self.turn_s
+        work = Work(task.jobs, keeps_rest=True, slice_s=slice_s, split_seed=task.split_seed, rest=self.progress.rest)
         part = explore(with_limits_left(request, self.progress, 0.0), work)
         if part.mixed_sizes is not None or part.guess is not None:
             return part
@@ -79,12 +89,12 @@ class _Exploring:
         return replace(self.progress.found, stopped_by=part.stopped_by or END_OF_TURN)
 
 
-def _search(task: Task, turn_s: float | None) -> Result:
+def _search(task: Task, turn_s: float) -> Result:
     """Ends with Ctrl-C, so that what rsmc has found is not lost."""
     limits = task.limits
     limits = replace(
         limits,
-        timeout_s=min((limit for limit in (limits.timeout_s, turn_s) if limit is not None), default=None),
+        timeout_s=min(turn_s, limits.timeout_s or turn_s),
         memory_mb=min(SEARCH_MB, limits.memory_mb or SEARCH_MB),
     )
     try:

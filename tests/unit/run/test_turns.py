@@ -92,7 +92,7 @@ def test_states_is_not_tried_again_in_vain(monkeypatch: pytest.MonkeyPatch, stop
 def too_long() -> Program:
     text = "program long architecture none\nobject x[4]\nfunction P() {\n  r0 = 0\nL:\n  store.4 [&x] = r0\n"
     text += (
-        "  r0 = (r0 add.32 1)\n  branch (r0 ult.32 2000) -> L\n}\nthread P0 runs P\nthread P1 runs P\nobserve [x].4\n"
+        "  r0 = (r0 add.32 1)\n  branch (r0 ult.32 600) -> L\n}\nthread P0 runs P\nthread P1 runs P\nobserve [x].4\n"
     )
     return parse_program(Source("long.ir", text))
 
@@ -100,10 +100,30 @@ def too_long() -> Program:
 def test_executions_that_are_too_long_are_no_matter_to_states(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = Limits(counts_known_rounds=False, stop_at_first=True)
     name, result = run_engine(None, Task(too_long(), load_model("sc"), limits))
-    assert (name, result.stopped_by, list(result.states)) == ("states", None, [(1999,)])
+    assert (name, result.stopped_by, list(result.states)) == ("states", None, [(599,)])
     assert result.choice == "an execution is too long for rsmc"
     monkeypatch.setattr(states, "run", lambda task: Result(stopped_by="memory"))
-    assert run_engine(None, Task(too_long(), load_model("sc"), limits))[0] == "states"
+    name, result = run_engine(None, Task(too_long(), load_model("sc"), limits))
+    assert (name, result.stopped_by, result.complete_executions) == ("rsmc", None, 0)
+    assert result.cut > 0
+    assert result.choice.endswith("--unroll bounds every loop")
+
+
+def test_what_was_cut_is_searched_without_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threads change places in which both may be for ever."""
+    text = "program turns architecture none\nobject x[4]\nfunction P() {\nL:\n  r0 = load.4 [&x]\n"
+    text += "  store.4 [&x] = (r0 xor.32 1)\n  branch (r0 ne.32 5) -> L\n}\n"
+    program = parse_program(Source("turns.ir", text + "thread P0 runs P\nthread P1 runs P\nobserve [x].4\n"))
+    name, result = run_engine(None, Task(program, load_model("tso"), STOPS))
+    assert (name, result.stopped_by, result.cut, result.choice.endswith("more than 2 times")) == (
+        "states",
+        None,
+        0,
+        True,
+    )
+    monkeypatch.setattr(states, "run", lambda task: Result(bound="something"))
+    name, result = run_engine(None, Task(program, load_model("tso"), STOPS))
+    assert (name, bool(result.cut)) == ("rsmc", True)
 
 
 def test_an_interrupt_leaves_what_was_explored(monkeypatch: pytest.MonkeyPatch) -> None:

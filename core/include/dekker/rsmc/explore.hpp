@@ -53,8 +53,9 @@ struct Limits {
   double timeout_s = 0;          // 0: no limit
   std::uint64_t memory_bytes = 0;  // of the whole process; 0: no limit
   bool wants_examples = false;     // a trace for every state, violation and flag
-  bool stops_at_violation = false;  // or deadlock, or flag of the model
+  bool stops_at_violation = false;  // or flag of the model
   bool finds_leaks = false;         // memory that is lost at the end is a violation
+  bool stops_at_deadlock = true;    // they are violations
 };
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };

@@ -25,6 +25,7 @@ struct Options {
   bool reduce = true;           // steps that nobody else can notice are not interleaved
   bool symmetry = true;         // states that differ in the order of equal threads are one
   bool stop_at_violation = false;
+  bool finds_deadlocks = true;  // they are violations
   bool robust = false;          // asks for a state with empty buffers that SC does not have
   bool leaks = false;           // memory that is lost at the end is a violation
   bool compact = false;         // at the memory limit, go on with hashes in the place of states

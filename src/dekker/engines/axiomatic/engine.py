@@ -324,8 +324,9 @@ class _Oracle:
                 self.result.examples.flags[flag] = accepted.trace()
 
     def _stop_at_violation(self) -> None:
-        result = self.result
-        if self.task.limits.stop_at_first and (result.violations or result.deadlocks or result.flags):
+        result, limits = self.result, self.task.limits
+        is_deadlock = limits.deadlocks and result.deadlocks
+        if limits.stop_at_first and (result.violations or is_deadlock or result.flags):
             raise LimitReached("violation")
 
     def _record_violations(self, accepted: Accepted) -> bool:
