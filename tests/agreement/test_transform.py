@@ -156,7 +156,7 @@ def test_nothing_is_missed_and_nothing_is_spurious(model: str, strategy: str) ->
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("model", MODELS)
 def test_cycles_pass_through_the_start_and_the_end_of_threads(model: str, strategy: str) -> None:
-    for seed in range(10 if strategy == "every-access" else 80):
+    for seed in range(10 if strategy == "every-access" else 50):
         _compare_starts(seed, model, strategy)
 
 
