@@ -98,7 +98,13 @@ def test_what_goes_wrong_is_a_violation_with_its_line(tmp_path: Path, text: str,
 def test_loops_without_end_are_no_violation_and_end(tmp_path: Path, loop: str) -> None:
     outcome = check(tmp_path, f"{THREADS}int main(void) {{ {loop} }}")
     assert outcome.status == 0, outcome.out + outcome.err
-    assert "0 complete executions" in outcome.out
+    assert "0 complete executions" in outcome.out or "SAFE under sc: " in outcome.out
+
+
+def test_an_endless_loop_that_starts_threads_has_a_bound(tmp_path: Path) -> None:
+    outcome = check(tmp_path, f"{THREADS}int main(void) {{ pthread_t t; while (1) pthread_create(&t, 0, f, 0); }}")
+    assert outcome.status == 0, outcome.out + outcome.err
+    assert "so that --unroll bounds every loop" in outcome.out
 
 
 def test_thousands_of_threads_are_too_many_and_said_to_be(tmp_path: Path) -> None:

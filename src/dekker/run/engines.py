@@ -209,9 +209,11 @@ def _run_traces(task: Task) -> tuple[str, Result]:
 
 
 def _shorter(task: Task) -> Result | None:
-    """With a bound for all loops, also for those whose end is known or that have none."""
+    """With a bound for all loops, also for those whose end is known or that have none. If the end of all is known, what
+    lies before the bound says too little for a verdict, unless something goes wrong there."""
     found = rsmc.run(replace(task, limits=replace(task.limits, counts_known_rounds=True)))
-    if found.stopped_by == TOO_LONG:
+    is_wrong = bool(found.violations or found.deadlocks or found.flags)
+    if found.stopped_by == TOO_LONG or not (is_wrong or open_loop(task.program)):
         return None
     return replace(found, choice="an execution has more than 1024 events, so that --unroll bounds every loop")
 
