@@ -230,7 +230,7 @@ def test_many_units_are_taken_from_the_deep_end() -> None:
 
 def test_a_worker_says_if_it_does_not_know_the_question() -> None:
     request = asked(2)
-    call = called(Coordinator(EVERYTHING, 2))
+    call = replace(called(Coordinator(EVERYTHING, 2)), slice_s=60.0)
     digest = request.digest()
     assert answer(call, digest, None) is None
     found = answer(call, digest, question_of(request))
