@@ -23,7 +23,7 @@ from dekker.errors import InputError
 from dekker.native import Exploration, Explore, Known, Request, Rest, Work, explore
 from dekker.replay.record import model_text
 from dekker.run.program_texts import REPRESENTATION, program_text, read_program_text
-from dekker.run.slices import NOT_BEGUN, Progress, goes_on, with_limits_left
+from dekker.run.slices import NOT_BEGUN, TRACES, Progress, traces_left, with_limits_left
 from dekker.run.witnesses import load_model_text
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -54,6 +54,8 @@ class Checkpoints:
         started, slice_s = time.monotonic(), min(FIRST_SLICE_S, self.every_s)
         with noted_interrupts() as interrupts:
             while not self.progress.finished:
+                if traces_left(request, self.progress) == 0:
+                    return replace(self.progress.found, stopped_by=TRACES)
                 left = with_limits_left(request, self.progress, time.monotonic() - started)
                 part = self._slice(task, left, slice_s, interrupts)
                 if part is None:
@@ -64,7 +66,7 @@ class Checkpoints:
                 began_writing = time.monotonic()
                 write_checkpoint(self.file, content, self.progress)
                 slice_s = max(min(2 * slice_s, self.every_s), SHARE_OF_WRITING * (time.monotonic() - began_writing))
-                if part.stopped_by and not goes_on(request, self.progress, part):
+                if part.stopped_by not in ("", TRACES) and not self.progress.finished:
                     return replace(self.progress.found, stopped_by=part.stopped_by)
         return self.progress.found
 
