@@ -146,8 +146,8 @@ def _local_cluster(n_workers: int) -> Iterator[distributed.LocalCluster]:
 
 @contextmanager
 def _interrupts_put_off() -> Iterator[None]:
-    """Threads and processes that are started meanwhile leave Ctrl-C to the main thread for good: they inherit that it is
-    blocked. Here it is raised at the end."""
+    """Threads and processes that are started meanwhile leave Ctrl-C to the main thread for good, because they inherit
+    that it is blocked. Here it is raised at the end."""
     resource_tracker.ensure_running()  # which unblocks interrupts if it is started later
     with noted_interrupts() as interrupts:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
