@@ -46,17 +46,19 @@ class Checkpoints:
         self.progress = self.progress.of(request)
         content = _task_content(task, self.about)
         started, slice_s = time.monotonic(), min(FIRST_SLICE_S, self.every_s)
+        earlier = self.progress.found.statistics.get("complete", 0)
         with noted_interrupts() as interrupts:
             while not self.progress.finished:
                 if traces_left(request, self.progress) == 0:
                     return replace(self.progress.found, stopped_by=TRACES)
-                left = with_limits_left(request, self.progress, time.monotonic() - started)
+                left = with_limits_left(request, self.progress, time.monotonic() - started, earlier)
                 part = self._slice(task, left, slice_s, interrupts)
                 if part is None:
                     return replace(self.progress.found, stopped_by="interrupt")
                 if part.mixed_sizes is not None or part.guess is not None:
                     return part
                 self.progress = self.progress.after(part)
+                earlier = 0 if part.started_again else earlier
                 began_writing = time.monotonic()
                 write_checkpoint(self.file, content, self.progress)
                 slice_s = max(min(2 * slice_s, self.every_s), SHARE_OF_WRITING * (time.monotonic() - began_writing))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dekker.native import EVERYTHING, Exploration, Request, Rest
 from dekker.run.parts import NOTHING, put_together
-from dekker.task import Limits
+from dekker.task import EARLIER, Limits
 
 VIOLATION, TRACES = "violation", "traces"
 PARTIAL_BY_ITSELF = ("events",)
@@ -54,12 +54,15 @@ def _ends(found: Exploration, limits: Limits) -> bool:
 NOT_BEGUN = Progress()
 
 
-def with_limits_left(request: Request, progress: Progress, elapsed_s: float) -> Request:
-    """For an exploration that has traces left."""
+def with_limits_left(request: Request, progress: Progress, elapsed_s: float, earlier: int = 0) -> Request:
+    """For an exploration that has traces left. Who shows progress is told of all, and of so many that were found in
+    earlier runs."""
     limits, before, show = request.limits, progress.found.statistics, request.progress
+    of_earlier_runs = {EARLIER: earlier} if earlier else {}
 
     def show_all(statistics: dict[str, int]) -> object:
-        return show({name: count + before.get(name, 0) for name, count in statistics.items()}) if show else None
+        counts = {name: count + before.get(name, 0) for name, count in statistics.items()}
+        return show(counts | of_earlier_runs) if show else None
 
     return replace(
         request,
