@@ -12,7 +12,7 @@ from tests.reference.delaying_machine import Outside, outcomes
 from dekker.engines.axiomatic import engine as oracle
 from dekker.errors import UnsupportedError
 from dekker.frontends import parse_files
-from dekker.fuzz.delays import random_program
+from dekker.fuzz.delays import program_with_starts, random_program
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import Branch, Fence, Instruction, Load, Store
 from dekker.ir.program import Function, Object, Program, Thread
@@ -151,6 +151,28 @@ def test_nothing_is_missed_and_nothing_is_spurious(model: str, strategy: str) ->
         program = random_program(seed, model)
         found = set(transform.run(task_for(program, model, strategy)).states)
         assert found == expected(program, model), (program.name, strategy)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("model", MODELS)
+def test_cycles_pass_through_the_start_and_the_end_of_threads(model: str, strategy: str) -> None:
+    for seed in range(10 if strategy == "every-access" else 50):
+        _compare_starts(seed, model, strategy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_cycles_pass_through_starts_and_ends_in_many_programs(model: str) -> None:
+    for seed in range(1000, 4000):
+        for strategy in STRATEGIES:
+            _compare_starts(seed, model, strategy)
+
+
+def _compare_starts(seed: int, model: str, strategy: str) -> None:
+    program = program_with_starts(seed, model)
+    result = transform.run(task_for(program, model, strategy, LIMITS))
+    if result.stopped_by is None:
+        assert set(result.states) == expected(program, model), (program.name, strategy)
 
 
 @pytest.mark.parametrize("model", MODELS)

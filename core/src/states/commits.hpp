@@ -213,7 +213,8 @@ class Commits {
       Node& known = nodes_[n];
       if (known.n_committed != node.n_committed) break;
       if (known.committed == node.committed && known.open == node.open && same_bytes(known, node)) {
-        known.seen.insert(known.seen.end(), node.seen.begin(), node.seen.end());
+        for (const Value value : node.seen)
+          if (std::ranges::find(known.seen, value) == known.seen.end()) known.seen.push_back(value);
         bytes_.resize(node.bytes);
         return;
       }

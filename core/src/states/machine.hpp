@@ -305,6 +305,7 @@ class Machine : public Accesses {
 
   void give_back(State& state, std::int32_t t, Value result, bool exits) {
     ThreadState& thread = state.threads[at(t)];
+    const Place from = place(thread, t);
     if (exits) {
       thread.frames.resize(1);
       thread.registers.resize(at(program_.block(thread.frames[0].block).n_registers));
@@ -313,7 +314,7 @@ class Machine : public Accesses {
     if (!ends || at(t) >= program_.threads.size()) end_objects(state, t, ends ? 0 : thread.frames.size());
     if (thread.status != ThreadStatus::running) return;
     if (ends) {
-      end_thread(state, t, result);
+      end_thread(state, t, from, result);
       return;
     }
     const Frame frame = thread.frames.back();
@@ -358,12 +359,12 @@ class Machine : public Accesses {
     return found;
   }
 
-  void end_thread(State& state, std::int32_t t, Value result) {
+  void end_thread(State& state, std::int32_t t, const Place& from, Value result) {
     ThreadState& thread = state.threads[at(t)];
     thread.status = ThreadStatus::finished;
     thread.in_section = false;
     if (at(t) >= program_.threads.size()) {
-      note({ActionKind::end, place(thread, t), 0, 0, result});
+      note({ActionKind::end, from, 0, 0, result});
       share(state.memory, contents_, result);
       thread.result = result;
       thread.registers.clear();

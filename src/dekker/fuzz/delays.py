@@ -10,8 +10,10 @@ from dekker.ir.instructions import (
     CompareExchange,
     Fence,
     Instruction,
+    Join,
     Load,
     Rmw,
+    Spawn,
     Store,
     StoreConditional,
 )
@@ -47,6 +49,48 @@ def random_program(seed: int, model: str, *, updates: bool = False) -> Program:
         tuple(Thread(item.name, item.name) for item in functions),
         Property(None, None, tuple(observed)),
     )
+
+
+def program_with_starts(seed: int, model: str) -> Program:
+    """A main thread that starts two or three others, waits for them in some order, and has accesses of its own in
+    between. What was read is stored behind the last access of a thread, so that it can be observed."""
+    rng = random.Random(seed)
+    places = "xy"
+    functions, results = list[Function](), list[str]()
+    for number, length in enumerate(rng.choice(((2, 1), (2, 2), (1, 2), (2, 1, 1), (1, 2, 1), (1, 1, 2)))):
+        first = rng.choice(places)
+        body = [_access(rng, f"r{index}", Address("yx"[(first == "x") ^ index])) for index in range(length)]
+        if length > 1 and rng.random() < 0.2:
+            body.insert(1, Fence(rng.choice(FENCES[model])))
+        results += _keep_results(body, f"T{number}")
+        functions.append(Function(f"T{number}", (), tuple(body), {}))
+    main: list[Instruction] = []
+    for turns in (functions, rng.sample(functions, len(functions))):
+        for item in turns:
+            starts = turns is functions
+            main.append(Spawn(f"t{item.name}", Address(item.name), ()) if starts else Join(None, Reg(f"t{item.name}")))
+            if rng.random() < 0.6:
+                main.append(_access(rng, f"m{len(main)}", Address(rng.choice(places))))
+    results += _keep_results(main, "main")
+    functions.append(Function("main", (), tuple(main), {}))
+    return Program(
+        f"starts-{model}-{seed}",
+        "none",
+        tuple(Object(place, 4) for place in (*places, *results)),
+        tuple(functions),
+        (Thread("main", "main"),),
+        Property(None, None, tuple(MemoryValue(place) for place in (*places, *results))),
+    )
+
+
+def _keep_results(body: list[Instruction], name: str) -> list[str]:
+    loads = [step.dst for step in body if isinstance(step, Load)]
+    body += [Store(Address(f"{name}_{register}"), Reg(register), 4) for register in loads]
+    return [f"{name}_{register}" for register in loads]
+
+
+def _access(rng: random.Random, register: str, address: Expr) -> Instruction:
+    return Load(register, address, 4) if rng.random() < 0.5 else Store(address, Const(rng.choice((1, 2))), 4)
 
 
 def _thread(

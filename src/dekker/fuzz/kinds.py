@@ -14,7 +14,7 @@ from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
 from dekker.fuzz import threaded_c
 from dekker.fuzz.cycles import cycle_test
-from dekker.fuzz.delays import FENCES
+from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
 from dekker.fuzz.hardware import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, Flavour, random_program
 from dekker.fuzz.lang import lang_program
@@ -78,7 +78,10 @@ def _cycle(seed: int) -> Drawn:
 def _delays(seed: int) -> Drawn:
     random = Random(seed)
     model = random.choice(tuple(FENCES))
-    program = delaying_program(seed, model, updates=random.random() < 0.3)
+    if random.random() < 0.3:
+        program = program_with_starts(seed, model)
+    else:
+        program = delaying_program(seed, model, updates=random.random() < 0.3)
     return Drawn(program, print_program(program), ".ir", f"ghb-{model}" if model in ("rmo", "power") else model)
 
 

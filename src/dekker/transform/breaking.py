@@ -75,7 +75,9 @@ def _seen_early(classes: Classes, cycle: Cycle) -> Iterator[Points]:
     for index, link in enumerate(cycle.links):
         behind = cycle.segments[(index + 1) % len(cycle.segments)]
         reader = classes.all[behind.first]
-        if link.through is None or _made_known(classes, behind) or _fenced_within(classes, reader.atom):
+        if link.through is None or reader.is_of_threads:
+            continue
+        if _made_known(classes, behind) or _fenced_within(classes, reader.atom):
             continue
         yield frozenset(_writers(classes, reader))
 

@@ -34,6 +34,11 @@ class EventClass:
     uncumulated: int
     without_full: int
 
+    @property
+    def is_of_threads(self) -> bool:
+        """Whether its members are no accesses (`thread_events`)."""
+        return self.members[0].role != ""
+
 
 @dataclass(eq=False)
 class Classes:

@@ -12,7 +12,7 @@ from dekker.transform.classes import Classes, EventClass
 from dekker.transform.cycles import Cycle, is_critical, relaxed_links
 from dekker.transform.events import AccessPoint, span_of
 from dekker.transform.graph import Atom, Event, EventGraph
-from dekker.transform.values import Allocation
+from dekker.transform.values import Allocation, Handle
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,8 @@ def describe(classes: Classes, cycle: Cycle) -> CycleView:
 
 
 def atom_name(graph: EventGraph, atom: Atom) -> str:
+    if isinstance(atom.base, Handle):
+        return f"the {'end' if atom.start else 'start'} of {graph.threads[atom.base.thread].name}"
     if isinstance(atom.base, Allocation):
         span = graph.program.function_by_name[atom.base.function].span(atom.base.at)
         where = f" of line {span.line}" if span is not None else f" of {atom.base.function}"

@@ -11,6 +11,9 @@ events. Going round a loop orders a pair either way: reachability in the graph s
   `without_full[e]`: without a full fence.
 
 All are bit sets over the events of the thread. Accesses that only their own thread can reach have no atom.
+
+Starting a thread is a write that its beginning reads, and its end a write that is read where others wait for it
+(`thread_events`): cycles may pass through these, too. They are kept in order with all around them.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ from dekker.transform.flow_graph import FlowGraph, flow_graph
 from dekker.transform.points_to import Place, PointsTo, ThreadClass, analyse
 from dekker.transform.reach import Reached, reach
 from dekker.transform.rules import ACQUIRES, RELEASES, Rules
-from dekker.transform.values import Allocation, Base
+from dekker.transform.thread_events import BEGIN, ThreadEvents
+from dekker.transform.values import Allocation, Base, Handle
 
 MOST_SEARCHES = 1_000_000
 """Steps for which dependencies are followed in one thread; beyond it they do not count."""
@@ -59,7 +63,8 @@ class Atom(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`bit` is its place in the bit sets of its thread; `partners` are the threads that may run at the same time."""
+    """`bit` is its place in the bit sets of its thread; `partners` are the threads that may run at the same time.
+    `role`: what it is, if it is no access (`thread_events`)."""
 
     number: int
     thread: int
@@ -71,6 +76,7 @@ class Event:
     order: Order
     bit: int
     partners: frozenset[int]
+    role: str = ""
 
 
 @dataclass
@@ -132,6 +138,7 @@ def event_graph(program: Program, rules: Rules) -> EventGraph:
     atoms = _Atoms(points_to, places, graph.atoms)
     for flow in flows:
         _add_events(graph, flow, places, atoms, overlaps)
+    _add_thread_events(graph, points_to)
     for flow in flows:
         _order(graph, flow)
     return graph
@@ -240,6 +247,33 @@ def _add_events(graph: EventGraph, flow: FlowGraph, places: Accesses, atoms: _At
             graph.events.append(event)
 
 
+def _add_thread_events(graph: EventGraph, points_to: PointsTo) -> None:
+    found = ThreadEvents(points_to, graph.flows)
+    atom_of: dict[tuple[int, bool], int] = {}
+    for item in found.all():
+        key = (item.about, item.is_end)
+        if key not in atom_of:
+            atom_of[key] = len(graph.atoms)
+            place = 1 if item.is_end else 0
+            graph.atoms.append(Atom(Handle(item.about), place, place + 1, graph.threads[item.about].many))
+        mine = graph.of_thread[item.thread]
+        event = Event(
+            len(graph.events),
+            item.thread,
+            item.node,
+            AccessPoint(*graph.flows[item.thread].place[item.node]),
+            item.direction,
+            (atom_of[key],),
+            True,
+            Order.SEQ_CST,
+            len(mine),
+            item.partners,
+            item.role,
+        )
+        mine.append(event)
+        graph.events.append(event)
+
+
 def _masks_by_place(events: list[Event]) -> dict[tuple[int | None, str], int]:
     """By atom and direction; None stands for all."""
     found: dict[tuple[int | None, str], int] = defaultdict(int)
@@ -276,7 +310,8 @@ def _order(graph: EventGraph, flow: FlowGraph) -> None:
     events = graph.of_thread[flow.thread]
     bits = [0] * len(flow.instruction)
     for event in events:
-        bits[event.node] |= 1 << event.bit
+        if event.role != BEGIN:  # nothing leads to it
+            bits[event.node] |= 1 << event.bit
     order = ThreadOrder(graph, flow, events, bits)
     graph.orders.append(order)
     for event in events:
@@ -296,7 +331,7 @@ class ThreadOrder:
         self.acquired = _mask(
             event for event in events if event.direction == "R" and event.order in ACQUIRES - {Order.ACQUIRE_PC}
         )
-        self._locked_nodes = {event.node for event in events if event.locked}
+        self._locked_nodes = {event.node for event in events if event.locked and event.role != BEGIN}
         self._without: dict[frozenset[int], Reached] = {}
         self._blocking: dict[str, frozenset[int]] = {}
         self._budget = MOST_SEARCHES
@@ -304,6 +339,8 @@ class ThreadOrder:
     def fill(self, event: Event) -> None:
         graph, rules, number = self.graph, self.graph.rules, event.number
         after = self.plain.after(event.node)
+        if event.role == BEGIN:
+            after |= self.bits[event.node]
         graph.after[number] = after
         unordered = ordered = 0
         for target, mask in (("R", self.reads), ("W", self.writes)):
@@ -317,8 +354,8 @@ class ThreadOrder:
         graph.unordered[number] = unordered
         graph.perhaps_ordered[number] = (after & ~unordered) | (ordered & after)
         if not rules.atomic_writes:
-            graph.uncumulated[number] = self._uncumulated(event)
-            graph.without_full[number] = self.without("full").after(event.node)
+            graph.uncumulated[number] = 0 if event.role else self._uncumulated(event) & ~self.locked
+            graph.without_full[number] = 0 if event.role else self.without("full").after(event.node) & ~self.locked
 
     def without(self, pair: str) -> Reached:
         """`pair` is one of directions, or `full`."""

@@ -41,7 +41,7 @@ from dekker.transform.sizes import comes_back, executions, started_functions
 MODELS = tuple(FEATURES)
 DEFAULT_BUFFER = 2
 _READING, _WRITING = (Load, Rmw, CompareExchange), (Store, StoreConditional, Rmw, CompareExchange)
-MOST_STARTED = 4
+MOST_STARTED = 6
 """Threads that a place in a loop is taken to start."""
 
 
@@ -70,7 +70,7 @@ def instrument(
     _refuse_names(program)
     size, enough = _size(program, model, points, buffer)
     values = ValueSets(program) if reads else None
-    outer = Outer(program, model, points, size, values)
+    outer = Outer(program, model, points, size, values, has_all_threads=_thread_count(program) == (size.threads, True))
     objects, functions = machine_for(model, size)
     changed = tuple(Rewriting(outer, function).run() for function in program.functions)
     starts = tuple(_start(arity, outer) for arity in sorted(outer.arities))
@@ -124,7 +124,7 @@ def _size(program: Program, model: str, points: frozenset[AccessPoint], buffer: 
     n_reads = most(_READING, points)
     keeps_grounds = bool(n_reads) and "DK_NON_ATOMIC" in FEATURES[model]
     n_writes = most(_WRITING, None if keeps_grounds else points)
-    threads = _thread_count(program)
+    threads, _ = _thread_count(program)
     most_here = inf if buffer is None else max(buffer, 1)
     reads, writes = (_room(min(count, most_here)) for count in (n_reads, max(n_writes, 1)))
     while threads * (reads + writes) > SLOT_COUNT and (reads > 1 or writes > 1):
@@ -137,15 +137,17 @@ def _room(count: float) -> int:
     return int(count) if count < inf else DEFAULT_BUFFER
 
 
-def _thread_count(program: Program) -> int:
+def _thread_count(program: Program) -> tuple[int, bool]:
+    """How many threads there is room for, and whether there cannot be more."""
     roots = {thread.function for thread in program.threads}
-    count = len(program.threads)
+    count, are_all = len(program.threads), True
     for function in program.functions:
         for index, step in enumerate(function.body):
             if isinstance(step, Spawn):
                 once = function.name in roots and not comes_back(function, index)
                 count += 1 if once else MOST_STARTED
-    return count
+                are_all = are_all and once
+    return count, are_all
 
 
 # --- threads that are started

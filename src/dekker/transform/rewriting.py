@@ -64,13 +64,15 @@ def start_name(arity: int) -> str:
 
 @dataclass
 class Outer:
-    """What all functions share. `arities`: threads are started with so many arguments."""
+    """What all functions share. `arities`: threads are started with so many arguments. `has_all_threads`: there cannot
+    be more than there is room for."""
 
     program: Program
     model: str
     points: frozenset[AccessPoint]
     size: Size
     values: ValueSets | None
+    has_all_threads: bool
     arities: set[int] = field(default_factory=set)
 
     @property
@@ -514,17 +516,21 @@ class Rewriting:
     def spawn(self, step: Spawn) -> None:
         self.depend(step.function)
         self.outer.arities.add(len(step.arguments))
-        room = self.label()
         self.call("dk_drain", SELF)
         self.call("dk_new_thread", dst="dk.number")
-        self.emit(
-            Branch(Binary("ult", 64, Reg("dk.number"), Const(self.outer.size.threads)), room),
-            Refuse(f"the transformation has room for {self.outer.size.threads} threads that are started, not for more"),
-        )
-        self.place(room)
+        if not self.outer.has_all_threads:
+            self._refuse_more_threads()
         start = Address(start_name(len(step.arguments)))
         self.emit(Spawn(step.dst, start, (step.function, Reg("dk.number"), *step.arguments)))
         self.set_shadows(step.dst, NONE, NONE)
+
+    def _refuse_more_threads(self) -> None:
+        size, room = self.outer.size, self.label()
+        self.emit(
+            Branch(Binary("ult", 64, Reg("dk.number"), Const(size.threads)), room),
+            Refuse(f"the transformation has room for {size.threads - size.first} threads that are started"),
+        )
+        self.place(room)
 
     def join(self, step: Join) -> None:
         self.depend(step.thread)

@@ -67,7 +67,7 @@ def select(program: Program, model: str, strategy: Strategy) -> Selection:
     classes = classes_of(event_graph(program, rules))
     cycles = critical_cycles(classes, revisits=True)
     delayed = _delayed(classes, cycles, strategy) if cycles.complete else _covering(classes, cycles, strategy)
-    return Selection(frozenset(delayed), tuple(cycles.found), cycles.complete)
+    return Selection(frozenset(delayed) & frozenset(access_points(program)), tuple(cycles.found), cycles.complete)
 
 
 def _delayed(classes: Classes, cycles: Cycles, strategy: Strategy) -> Iterable[AccessPoint]:

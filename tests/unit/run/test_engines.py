@@ -10,6 +10,7 @@ from tests.cli.calls import dekker
 from tests.cli.test_litmus import EXAMPLES, SB, SB_TEXT, without_times
 
 from dekker.frontends.litmus import parse_litmus
+from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.result import Result, Violation
 from dekker.run import engines
@@ -90,6 +91,38 @@ def test_what_the_explorer_would_have_to_guess_is_left_to_the_oracle(engine: str
     name, result = engines.run_engine(engine, Task(program, load_model("aarch64")))
     assert (name, result.satisfying) == ("axiomatic", 1)
     assert "the store of line 6" in result.choice
+
+
+STARTED = """
+program "load buffering" architecture none
+object x[4] object y[4] object a[4] object b[4]
+function left() {
+  r0 = load.4 [&x]
+  store.4 [&y] = 1
+  store.4 [&a] = r0
+}
+function right() {
+  r0 = load.4 [&y]
+  store.4 [&x] = 1
+  store.4 [&b] = r0
+}
+function main() {
+  s = spawn &left()
+  t = spawn &right()
+  join s
+  join t
+}
+thread main runs main
+observe [a].4, [b].4
+"""
+
+
+def test_commit_orders_know_what_started_threads_do() -> None:
+    """Load buffering, which the model allows and no order of commits that rsmc can derive."""
+    program = parse_program(Source("started.ir", STARTED))
+    name, result = engines.run_engine(None, Task(program, load_model("ghb-power")))
+    assert name == "axiomatic"
+    assert (1, 1) in result.states
 
 
 def test_the_oracle_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_what_was_cut_is_searched_without_a_bound(monkeypatch: pytest.MonkeyPatc
     text = "program turns architecture none\nobject x[4]\nfunction P() {\nL:\n  r0 = load.4 [&x]\n"
     text += "  store.4 [&x] = (r0 xor.32 1)\n  branch (r0 ne.32 5) -> L\n}\n"
     program = parse_program(Source("turns.ir", text + "thread P0 runs P\nthread P1 runs P\nobserve [x].4\n"))
-    name, result = run_engine(None, Task(program, load_model("tso"), STOPS))
+    name, result = run_engine(None, Task(program, load_model("sc"), STOPS))
     assert (name, result.stopped_by, result.cut, result.choice.endswith("more than 2 times")) == (
         "states",
         None,
@@ -122,7 +122,7 @@ def test_what_was_cut_is_searched_without_a_bound(monkeypatch: pytest.MonkeyPatc
         True,
     )
     monkeypatch.setattr(states, "run", lambda task: Result(bound="something"))
-    name, result = run_engine(None, Task(program, load_model("tso"), STOPS))
+    name, result = run_engine(None, Task(program, load_model("sc"), STOPS))
     assert (name, bool(result.cut)) == ("rsmc", True)
 
 

@@ -6,7 +6,19 @@ from functools import cache
 
 from dekker.execution import Event
 from dekker.ir.fences import FENCES
-from dekker.ir.instructions import CompareExchange, Fence, Instruction, Load, Order, Rmw, Store, StoreConditional
+from dekker.ir.instructions import (
+    CompareExchange,
+    Fence,
+    Free,
+    Instruction,
+    Join,
+    Load,
+    Order,
+    Rmw,
+    Spawn,
+    Store,
+    StoreConditional,
+)
 from dekker.ir.program import Program
 
 MAY_FAIL = "may-fail"
@@ -49,14 +61,12 @@ def instruction_events(instruction: Instruction) -> dict[str, Event]:
 
 
 def program_events(program: Program) -> frozenset[Event]:
-    running = {thread.function for thread in program.threads}
-    return frozenset(
-        event
-        for function in program.functions
-        if function.name in running
-        for instruction in function.body
-        for event in instruction_events(instruction).values()
-    )
+    """Of all functions: threads may call them, or be started with them."""
+    steps = [instruction for function in program.functions for instruction in function.body]
+    found = {event for instruction in steps for event in instruction_events(instruction).values()}
+    if any(isinstance(instruction, Spawn | Join | Free) for instruction in steps):
+        found.update(runtime_events())
+    return frozenset(found)
 
 
 @cache
