@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 from base64 import b85decode, b85encode
 from dataclasses import fields
 from functools import cache
+from itertools import repeat
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -92,15 +94,20 @@ def read_as(hint: Any, content: Any) -> Any:
 def _sequence(origin: Any, parts: tuple[Any, ...], content: Any) -> Any:
     if not isinstance(content, list):
         raise _unfit(content, "a list")
-    if origin is list:
-        return [read_as(parts[0], item) for item in content]
-    if parts[-1] is Ellipsis:
-        return tuple(read_as(parts[0], item) for item in content)
-    if len(content) != len(parts):
+    is_open = origin is list or parts[-1] is Ellipsis
+    if not is_open and len(content) != len(parts):
         raise _unfit(content, f"{len(parts)} things")
-    return tuple(read_as(part, item) for part, item in zip(parts, content, strict=True))
+    if set(parts) <= {int, Ellipsis}:  # which most are: events of traces
+        return origin(_numbers(content))
+    return origin(map(read_as, repeat(parts[0]) if is_open else parts, content))
+
+
+def _numbers(content: list[Any]) -> list[int]:
+    are_numbers = {int}.issuperset(map(type, content))
+    if not are_numbers or min(content, default=0) < SMALLEST or max(content, default=0) > LARGEST:
+        raise _unfit(content, "a list of numbers")
+    return content
 
 
 def _unfit(content: Any, expected: str) -> ValueError:
-    shown = repr(content)
-    return ValueError(f"{shown[:40]}{'…' if len(shown) > 40 else ''} is not {expected}")
+    return ValueError(f"{reprlib.repr(content)} is not {expected}")
