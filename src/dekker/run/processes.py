@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -14,9 +16,10 @@ from dekker.errors import InputError
 
 @contextmanager
 def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
-    """Ctrl-C is left to this process. Whoever leaves with an exception does not wait for what they are at; it must not
-    cancel that, because the executor fails with promises that are neither kept nor open when its processes are gone."""
-    with ProcessPoolExecutor(number, initializer=_leave_interrupts_to_the_parent) as pool:
+    """They end with this process, and Ctrl-C is left to it. Whoever leaves with an exception does not wait for what
+    they are at; it must not cancel that, because the executor fails with promises that are neither kept nor open when
+    its processes are gone."""
+    with ProcessPoolExecutor(number, initializer=_belong_to_the_parent) as pool:
         try:
             yield pool
         except BrokenProcessPool:
@@ -30,5 +33,14 @@ def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
             raise
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _belong_to_the_parent() -> None:
+    """Interrupts are left to it, and nobody works on when it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

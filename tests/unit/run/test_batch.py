@@ -82,3 +82,36 @@ def test_a_reader_that_goes_away_ends_it_quietly(jobs: str) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+SLEEPERS = """
+import os, time
+from dekker.run.processes import worker_processes
+with worker_processes(3) as pool:
+    for pid in {pool.submit(os.getpid).result() for _ in range(30)} | set(pool._processes):
+        print(pid, flush=True)
+    print("all", flush=True)
+    for _ in range(3):
+        pool.submit(time.sleep, 600)
+    time.sleep(600)
+"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_workers_end_with_their_parent() -> None:
+    with subprocess.Popen([sys.executable, "-c", SLEEPERS], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pids = [int(line) for line in iter(process.stdout.readline, "all\n")]
+        assert len(pids) == 3
+        assert all(map(is_alive, pids))
+        process.kill()
+    deadline = time.monotonic() + 30
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, pids))
