@@ -12,6 +12,8 @@ from dekker.ir.program import Program
 DEFAULT_UNROLL = 2
 
 Progress = Callable[[dict[str, int]], object]
+"""Gets counts, among which may be how many executions were complete before the run began that goes on with them."""
+EARLIER = "earlier"
 
 Explorer = Callable[[Any, Any], Any]
 

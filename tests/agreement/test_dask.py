@@ -166,13 +166,14 @@ def test_one_test_is_explored_by_all(address: str) -> None:
 
 def covered(coverage: Coverage) -> tuple[object, ...]:
     """What does not depend on how fast it was: engines have a limit of time."""
-    return coverage.programs, coverage.kinds, coverage.models, coverage.problems
+    return coverage.programs, coverage.numbers, coverage.kinds, coverage.models, coverage.problems
 
 
 def test_campaigns_cover_the_same(crew: DaskCrew) -> None:
     extent, kinds = Extent(3, 30), ("plain", "litmus", "rsmc")
-    (alone, _), (together, ended) = campaign(extent, kinds, 1), campaign(extent, kinds, 1, crew=crew)
-    assert ended
+    alone, together = Coverage(), Coverage()
+    assert campaign(extent, kinds, 1, alone)
+    assert campaign(extent, kinds, 1, together, crew=crew)
     assert covered(together) == covered(alone)
 
 
@@ -288,6 +289,44 @@ def test_an_interrupt_says_what_was_covered(tmp_path: Path, address: str) -> Non
         out, _ = process.communicate(timeout=60)
     assert "stopped by interrupt" in out
     assert read_checkpoint(state).progress.rest.units
+
+
+def test_an_interrupt_while_a_local_cluster_starts_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this process, when the cluster is there to be closed; those that are started ignore it."""
+    closed: list[bool] = []
+    blocked: list[str] = []
+
+    class Starting:
+        def __init__(self, **_: object) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            code = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+            command = [COMMAND[0], "-c", code]
+            starter = threading.Thread(target=lambda: blocked.append(subprocess.check_output(command, text=True)))
+            starter.start()
+            starter.join()
+
+        def __enter__(self) -> Starting:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            closed.append(True)
+
+    monkeypatch.setattr(distributed, "LocalCluster", Starting)
+    with pytest.raises(KeyboardInterrupt), dask_crew("local:1"):
+        pass
+    assert closed == [True]
+    assert blocked == ["True\n"]
+
+
+def test_workers_of_a_local_cluster_leave_interrupts_to_us() -> None:
+    with dask_crew("local:2") as crew:
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        for pid in crew.run_everywhere(os.getpid):
+            os.kill(pid, signal.SIGINT)
+        assert crew.run_everywhere(lambda: signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])) == [
+            True,
+            True,
+        ]
 
 
 def test_a_scheduler_that_dies_ends_the_command(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from tests.cli.calls import dekker
 
 from dekker.cli import progress
 from dekker.cli.progress import ProgressLine
-from dekker.run.check import CheckOptions, check
-from dekker.task import Limits
+from dekker.run.check import CheckOptions, check, resume
+from dekker.task import EARLIER, Limits
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FIGURE_11 = str(EXAMPLES / "rsmc" / "dekker.rsmc")
@@ -76,6 +77,26 @@ def test_the_line_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None
     text = line.line({"complete": 1000, "blocked": 7}, 10.0)
     assert text.startswith("1000 executions, 7 blocked, 100/s, about 3 thousand in all (2 thousand to 4.5 thousand), ")
     assert "about 20 s left, " in text
+
+
+def test_what_was_found_earlier_is_not_fast() -> None:
+    line = ProgressLine()
+    line.in_all = (3000.0, 2000.0, 4500.0)
+    text = line.line({"complete": 1000, EARLIER: 900}, 10.0)
+    assert text.startswith("1000 executions, 10/s, about 3 thousand in all ")
+    assert "about 3 min left, " in text
+
+
+def test_a_run_that_goes_on_says_what_was_found_earlier(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    limits = Limits(unroll=4, counts_known_rounds=False)
+    check([FIGURE_11], CheckOptions("tso", limits=replace(limits, max_traces=1000), checkpoint=state))
+    for limit in (1500, 100_000):
+        seen: list[dict[str, int]] = []
+        before = 1000 if limit == 1500 else 1500
+        resume(state, CheckOptions(limits=replace(limits, max_traces=limit)), seen.append)
+        assert all(counts[EARLIER] == before <= counts["complete"] <= limit for counts in seen)
+    assert seen
 
 
 def test_the_line_says_how_many_workers_a_cluster_has() -> None:

@@ -11,7 +11,7 @@ import click
 
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
-from dekker.cli.exports import Exports, export_options, write_answer
+from dekker.cli.exports import Exports, export_options, require_own_file, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
@@ -19,6 +19,7 @@ from dekker.cli.progress import ProgressLine
 from dekker.cli.search import search_options
 from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.cluster import crew_at, explore_with
+from dekker.errors import InputError
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
@@ -110,6 +111,11 @@ def command(
     executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run that
     leads to it.
     """
+    if checkpoint is not None:
+        if estimate:
+            raise InputError("--estimate explores nothing, so that there is nothing for --checkpoint to write")
+        files = {"--json": json_file, "--witness": witness_file, "--graph": graph_file, "--html": html_file}
+        require_own_file(checkpoint, files | exports.files())
     limits = Limits(
         unroll,
         timeout,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,15 @@ class Exports:
     junit: str | None = None
     graphml: str | None = None
     yaml: str | None = None
+
+    def files(self) -> dict[str, str | None]:
+        """By option."""
+        return {
+            "--sarif": self.sarif,
+            "--junit": self.junit,
+            "--witness-graphml": self.graphml,
+            "--witness-yaml": self.yaml,
+        }
 
     def write_check(self, report: CheckReport) -> None:
         self.write_checks([report])
@@ -100,6 +110,13 @@ def _write_witness(file: str, form: Callable[[CheckReport, str], str], report: C
             print(f"\nhint: {error.diagnostic.hint}", file=sys.stderr)
         return
     write_answer(file, text.rstrip("\n"))
+
+
+def require_own_file(checkpoint: str, others: dict[str, str | None]) -> None:
+    """`InputError` if another option would write over the checkpoint."""
+    for option, file in others.items():
+        if file not in (None, "-") and os.path.realpath(file) == os.path.realpath(checkpoint):
+            raise InputError(f"{option} would write over the checkpoint '{checkpoint}'", hint="give it another name")
 
 
 def write_answer(file: str, text: str) -> None:

@@ -21,9 +21,11 @@ BETWEEN_LINES_S = 10.0
 
 
 @click.command(name="fuzz")
-@click.option("--number", "-n", type=click.IntRange(min=1), help="Programs.")
+@click.option("--number", "-n", type=click.IntRange(min=1, max=1 << 62), help="Programs.")
 @click.option("--time", "seconds", type=SECONDS, help="Seconds; without either, until Ctrl-C.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Number of the first program.")
+@click.option(
+    "--seed", type=click.IntRange(min=0, max=1 << 62), default=0, show_default=True, help="Number of the first program."
+)
 @click.option("--kinds", default=",".join(KINDS), show_default=True, help="Kinds of programs.")
 @click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="Processes.")
 @CLUSTER
@@ -38,9 +40,13 @@ def command(
     which is the only time there is one. Status 1 if there was something.
     """
     started = last = monotonic()
+    coverage, n_saved = Coverage(), 0
 
     def show(coverage: Coverage) -> None:
-        nonlocal last
+        nonlocal last, n_saved
+        for problem in coverage.problems[n_saved:]:
+            _save(Path(folder), problem)
+        n_saved = len(coverage.problems)
         if monotonic() - last > BETWEEN_LINES_S:
             last = monotonic()
             rate = coverage.programs / (last - started)
@@ -52,10 +58,10 @@ def command(
 
     chosen = _kinds(kinds)
     with crew_at(cluster, jobs) as crew:
-        coverage, ended = campaign(Extent(seed, number, seconds), chosen, jobs, show, crew)
-    for problem in coverage.problems:
-        _save(Path(folder), problem)
-    print(coverage_text(coverage, seed, monotonic() - started))
+        try:
+            ended = campaign(Extent(seed, number, seconds), chosen, jobs, coverage, show, crew)
+        finally:
+            print(coverage_text(coverage, monotonic() - started), flush=True)
     if coverage.problems:
         return STATUS_VIOLATED
     return STATUS_HOLDS if ended else STATUS_UNDECIDED
@@ -69,10 +75,10 @@ def _kinds(text: str) -> tuple[str, ...]:
     return names
 
 
-def coverage_text(coverage: Coverage, seed: int, seconds: float) -> str:
-    last = seed + max(0, coverage.programs - 1)
+def coverage_text(coverage: Coverage, seconds: float) -> str:
+    numbers = ", ".join(f"{part[0]} to {part[-1]}" for part in coverage.numbers) or "none"
     lines = [
-        f"{coverage.programs} programs (numbers {seed} to {last}), {seconds:.0f} s, processors {coverage.cpu_s:.0f} s",
+        f"{coverage.programs} programs (numbers {numbers}), {seconds:.0f} s, processors {coverage.cpu_s:.0f} s",
         f"{coverage.compared} compared, {coverage.violated} of them with violations, deadlocks or flags",
     ]
     for name, counts in (

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from dekker.report.estimate_text import duration, rough
 from dekker.resources import resident_mb
-from dekker.task import Task
+from dekker.task import EARLIER, Task
 
 FIRST_S, EVERY_S = 1.0, 0.25
 ESTIMATE_AFTER_S, ESTIMATE_S = 2.0, 0.5
@@ -60,7 +60,7 @@ class ProgressLine:
         done = counts[name] if name is not None else 0
         parts = [f"{done} {_COUNTED[name]}"] if name is not None else []
         parts += [f"{counts['blocked']} blocked"] if counts.get("blocked") else []
-        rate = done / seconds if seconds else 0.0
+        rate = max(0, done - counts.get(EARLIER, 0)) / seconds if seconds else 0.0
         parts.append(f"{rough(rate)}/s")
         if self.in_all is not None and name == "complete":
             mean, low, high = self.in_all

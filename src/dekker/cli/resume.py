@@ -6,7 +6,7 @@ import click
 
 from dekker.cli.check import STATUS, write_run
 from dekker.cli.cluster import CLUSTER
-from dekker.cli.exports import write_answer
+from dekker.cli.exports import require_own_file, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, SECONDS, TRACES
 from dekker.cli.progress import ProgressLine
 from dekker.cli.witness_files import terminal_width
@@ -42,6 +42,7 @@ def command(
     The file stands alone: the program, the model and all options are in it, and it may come from another machine. It is
     written again now and then. A file of a check that came to its end gives the answer again.
     """
+    require_own_file(file, {"--json": json_file, "--witness": witness_file})
     limits = Limits(timeout_s=timeout, memory_mb=memory, max_traces=max_traces)
     with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
         report = resume(file, CheckOptions(limits=limits, jobs=jobs, explore=explore_with(crew)), progress)

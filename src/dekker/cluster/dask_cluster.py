@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from dekker.cluster.crew import Crew, CrewLost, DeadlyWork
 from dekker.cluster.worker import dekker_version, versioned
 from dekker.errors import InputError
+from dekker.run.checkpoint import noted_interrupts
 
 try:
     import dask
@@ -126,29 +127,36 @@ def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
             yield _ready(client, address)
 
 
-def _local_cluster(n_workers: int) -> distributed.LocalCluster:
-    with _interrupts_ignored(), dask.config.set(OWN_SETTINGS):
-        return distributed.LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",  # for the rest of what a scheduler serves
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-        )
+@contextmanager
+def _local_cluster(n_workers: int) -> Iterator[distributed.LocalCluster]:
+    with ExitStack() as stack:
+        with _interrupts_put_off(), dask.config.set(OWN_SETTINGS):
+            cluster = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=":0",  # for the rest of what a scheduler serves
+                    scheduler_kwargs={"dashboard": False},
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        yield cluster
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes that are started meanwhile leave Ctrl-C to this one for good."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def _interrupts_put_off() -> Iterator[None]:
+    """Threads and processes that are started meanwhile leave Ctrl-C to the main thread for good, because they inherit
+    that it is blocked. Here it is raised at the end."""
+    resource_tracker.ensure_running()  # which unblocks interrupts if it is started later
+    with noted_interrupts() as interrupts:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if interrupts.seen:
+        signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

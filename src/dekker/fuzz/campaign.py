@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from time import monotonic, process_time
 
 from dekker.cluster.crew import Crew, Patience, wait_for_one
@@ -19,11 +19,15 @@ from dekker.fuzz.shrink import shrink
 from dekker.ir.text import parse_program as parse_representation
 from dekker.ir.text import print_program
 from dekker.ir.validate import validate
+from dekker.run.checkpoint import Interrupts, noted_interrupts
+from dekker.run.processes import worker_processes
 from dekker.source import Source
 
 CHUNK = 25
 SHRINK_S = 60.0
 LOOK_S = 1.0
+CHUNK_S = 2.0
+"""Programs that begin later wait for another turn, so that what was found is known soon."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,11 @@ class Problem:
 
 @dataclass
 class Coverage:
-    """What was run: programs by kind, model, engines that gave an answer, and reasons why nothing was compared."""
+    """What was run: programs by number, kind, model, engines that gave an answer, and reasons why nothing was
+    compared. `numbers` are in order, with gaps between them."""
 
     programs: int = 0
+    numbers: list[range] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     engines: Counter[str] = field(default_factory=Counter)
@@ -54,6 +60,7 @@ class Coverage:
 
     def add(self, other: Coverage) -> None:
         self.programs += other.programs
+        self.numbers = _joined([*self.numbers, *other.numbers])
         self.kinds += other.kinds
         self.models += other.models
         self.engines += other.engines
@@ -67,13 +74,26 @@ class Coverage:
         return self.programs - self.skipped.total() - len(self.problems)
 
 
-def run_programs(seeds: Sequence[int], kinds: Sequence[str]) -> Coverage:
-    """In this process."""
+def _joined(numbers: list[range]) -> list[range]:
+    found: list[range] = []
+    for part in sorted(numbers, key=lambda part: part.start):
+        if found and found[-1].stop == part.start:
+            found[-1] = range(found[-1].start, part.stop)
+        else:
+            found.append(part)
+    return found
+
+
+def run_programs(seeds: range, kinds: Sequence[str], seconds: float = inf) -> Coverage:
+    """In this process: the first, and as many others as begin in so many seconds."""
     coverage = Coverage()
-    started = process_time()
+    started, started_cpu = monotonic(), process_time()
     for seed in seeds:
+        if coverage.programs and monotonic() - started > seconds:
+            break
         _run_program(seed, kind_of(seed, kinds), coverage)
-    coverage.cpu_s = process_time() - started
+    coverage.numbers = [seeds[: coverage.programs]] if coverage.programs else []
+    coverage.cpu_s = process_time() - started_cpu
     return coverage
 
 
@@ -116,51 +136,75 @@ def campaign(
     extent: Extent,
     kinds: Sequence[str],
     jobs: int,
+    coverage: Coverage,
     progress: Callable[[Coverage], None] = lambda coverage: None,
     crew: Crew | None = None,
-) -> tuple[Coverage, bool]:
-    """What was covered, and whether it came to its end. Without a `crew`, processes do the work."""
-    coverage = Coverage()
+) -> bool:
+    """Adds to `coverage` what was covered, as it comes; whether it came to its end. Without a `crew`, processes do the
+    work. After Ctrl-C what runs is waited for, until the next one."""
+    running: dict[Future[Coverage], range] = {}
     with ExitStack() as stack:
+        interrupts = stack.enter_context(noted_interrupts())
         if crew is None:
-            pool = stack.enter_context(ProcessPoolExecutor(jobs, initializer=_leave_interrupts_to_the_parent))
-            parts = _parts(pool.submit, lambda: jobs, extent, kinds)
+            pool = stack.enter_context(worker_processes(jobs))
+            parts = _parts(pool.submit, lambda: jobs, extent, kinds, running, interrupts)
         else:
-            parts = _parts(crew.submit, Patience(crew).slots, extent, kinds)
-        try:
-            for part in parts:
-                coverage.add(part)
-                progress(coverage)
-        except KeyboardInterrupt:
-            parts.close()
-            return coverage, False
-    return coverage, True
+            stack.callback(lambda: [future.cancel() for future in running])
+            parts = _parts(crew.submit, Patience(crew).slots, extent, kinds, running, interrupts)
+        for part in parts:
+            coverage.add(part)
+            progress(coverage)
+    return not interrupts.seen
 
 
 def _parts(
-    submit: Callable[..., Future[Coverage]], slots: Callable[[], int], extent: Extent, kinds: Sequence[str]
-) -> Generator[Coverage, None, None]:
-    deadline = None if extent.seconds is None else monotonic() + extent.seconds
-    chunks = _chunks(extent)
-    running: set[Future[Coverage]] = set()
-    try:
-        while True:
-            is_over = deadline is not None and monotonic() > deadline
-            while not is_over and len(running) < 2 * slots():
-                chunk = next(chunks, None)
-                if chunk is None:
-                    is_over = True
-                    break
-                running.add(submit(run_programs, chunk, kinds))
-            if is_over and not running:
-                return
-            wait_for_one(running, LOOK_S)
-            for future in [future for future in running if future.done()]:
-                running.remove(future)
-                yield future.result()
-    finally:
-        for future in running:
-            future.cancel()
+    submit: Callable[..., Future[Coverage]],
+    slots: Callable[[], int],
+    extent: Extent,
+    kinds: Sequence[str],
+    running: dict[Future[Coverage], range],
+    interrupts: Interrupts,
+) -> Iterator[Coverage]:
+    """One chunk for each that works, so that none is begun late. They are told how much time is left, not until when:
+    clocks of other machines differ."""
+    deadline = inf if extent.seconds is None else monotonic() + extent.seconds
+    coming = _Numbers(_chunks(extent))
+    while True:
+        left_s = 0.0 if interrupts.seen else deadline - monotonic()
+        while left_s > 0 and len(running) < slots() and (chunk := coming.take()) is not None:
+            running[submit(run_programs, chunk, kinds, min(CHUNK_S, left_s))] = chunk
+        if not running and (left_s <= 0 or coming.are_over):
+            return
+        interrupts.raised = interrupts.seen
+        wait_for_one(running, LOOK_S)
+        done = [future for future in running if future.done()]
+        for future in sorted(done, key=lambda future: future.exception() is not None):
+            part, chunk = future.result(), running.pop(future)
+            coming.put_back(chunk[part.programs :])
+            yield part
+
+
+class _Numbers:
+    """Of programs that are still to be run."""
+
+    def __init__(self, chunks: Iterator[range]) -> None:
+        self._chunks = chunks
+        self._back: list[range] = []
+        self._ahead = next(chunks, None)
+
+    @property
+    def are_over(self) -> bool:
+        return self._ahead is None and not self._back
+
+    def take(self) -> range | None:
+        if self._back:
+            return self._back.pop()
+        taken, self._ahead = self._ahead, next(self._chunks, None)
+        return taken
+
+    def put_back(self, numbers: range) -> None:
+        if numbers:
+            self._back.append(numbers)
 
 
 def _chunks(extent: Extent) -> Iterator[range]:
@@ -170,7 +214,3 @@ def _chunks(extent: Extent) -> Iterator[range]:
         following = start + CHUNK if end is None else min(end, start + CHUNK)
         yield range(start, following)
         start = following
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

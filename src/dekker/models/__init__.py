@@ -11,7 +11,7 @@ from pathlib import Path
 from dekker.cat import Model, compile_model
 from dekker.cat.files import parse_file, read_source
 from dekker.errors import ModelError
-from dekker.source import Span
+from dekker.source import Source, Span
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -62,7 +62,11 @@ def _built_in(name: str) -> Model:
 def _from_file(path: Path, modified: int) -> Model:
     """`modified` makes an edited file a new one."""
     source = read_source(path)
-    model = compile_model(source, path.stem, (FOLDER,))
+    return with_checks(compile_model(source, path.stem, (FOLDER,)), source)
+
+
+def with_checks(model: Model, source: Source) -> Model:
+    """The same; `ModelError` if it has none."""
     if not model.program.checks:
         raise ModelError(
             "the model has no check, so it would allow everything",

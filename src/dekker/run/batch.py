@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +22,7 @@ from dekker.report.record import Record, record_error, record_result
 from dekker.result import Result
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
+from dekker.run.processes import worker_processes
 from dekker.source import Source
 from dekker.task import Limits, Progress, Search, Task, Watcher
 from dekker.witness import ModelText
@@ -200,30 +199,32 @@ def run_batch(
     tests: Sequence[Test], options: BatchOptions, jobs: int, progress: Progress | None = None
 ) -> Iterator[Record]:
     """Records in the order of the tests; `progress` hears of tests that run in this process. A test that is alone has
-    all jobs for itself."""
+    all jobs for itself. After Ctrl-C, tests that were done behind the one that is waited for come before the
+    exception."""
     work = partial(run_test, options=replace(options, jobs=jobs) if len(tests) == 1 else options)
     if jobs <= 1 or len(tests) <= 1:
         yield from map(partial(work, progress=progress), tests)
         return
-    with ProcessPoolExecutor(min(jobs, len(tests)), initializer=_leave_interrupts_to_the_parent) as pool:
+    size = chunk_size(len(tests), jobs)
+    with worker_processes(min(jobs, len(tests))) as pool:
+        chunks = [tests[start : start + size] for start in range(0, len(tests), size)]
+        waiting = deque(pool.submit(_run_chunk, chunk, work) for chunk in chunks)
         try:
-            yield from pool.map(work, tests, chunksize=chunk_size(len(tests), jobs))
-        except BrokenProcessPool:
-            raise InputError(
-                "a worker process was killed, probably for want of memory; the tests before it are reported above",
-                hint="run with fewer --jobs",
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.terminate()
+            while waiting:
+                records = waiting[0].result()
+                waiting.popleft()
+                yield from records
+        except (KeyboardInterrupt, BrokenProcessPool):
+            finished = [chunk for chunk in waiting if chunk.done() and chunk.exception() is None]
+            for chunk in finished:
+                yield from chunk.result()
             raise
+
+
+def _run_chunk(tests: Sequence[Test], run: Callable[[Test], Record]) -> list[Record]:
+    return [run(test) for test in tests]
 
 
 def chunk_size(tests: int, jobs: int) -> int:
     """Small enough that no process is left with much work when the others have finished."""
     return max(1, min(LARGEST_CHUNK, tests // (8 * jobs)))
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -21,6 +21,7 @@ from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
 from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
+from dekker.run.checkpoint_file import require_place
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.slices import NOT_BEGUN
@@ -56,6 +57,8 @@ class CheckOptions:
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
     started = time.perf_counter()
+    if options.checkpoint is not None:
+        require_place(options.checkpoint)
     program = read_program(paths, options)
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
@@ -83,6 +86,8 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
     """Goes on from a checkpoint. Of the options, only limits of time, memory and traces, and jobs, count."""
     started = time.perf_counter()
     checkpoint = read_checkpoint(Path(file))
+    if not checkpoint.progress.finished:
+        require_place(file)
     task, about = checkpoint.task, checkpoint.about
     explorer = _checkpoints(file, about, options, checkpoint.progress)
     limits = replace(

@@ -16,7 +16,7 @@ from dekker.ir.layout import layout
 from dekker.ir.notation import formula_text
 from dekker.ir.program import Program
 from dekker.ir.property import Formula, Not, Quantifier, Truth
-from dekker.models import FOLDER, load_model, model_names
+from dekker.models import FOLDER, load_model, model_names, with_checks
 from dekker.replay import Mismatch, Origin, Wanted, check_witness, judge, make_witness, replay
 from dekker.report.explanation import Explanation
 from dekker.result import Result
@@ -149,4 +149,5 @@ def load_model_text(model: ModelText) -> Model:
             raise InputError(f"the witness names the model {model.name!r}, which does not ship, and has no text of it")
         return load_model(model.name)
     embedded = {(item.by, item.path): Source(item.file, item.text) for item in model.includes}
-    return compile_model(Source(model.file, model.text), model.name, (FOLDER,), embedded)
+    source = Source(model.file, model.text)
+    return with_checks(compile_model(source, model.name, (FOLDER,), embedded), source)

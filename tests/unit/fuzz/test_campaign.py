@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +13,13 @@ import pytest
 from tests.cli.calls import dekker
 from tests.unit.frontends.c.programs import needs_compiler
 
+from dekker.cli.fuzz import coverage_text
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
-from dekker.fuzz.campaign import run_programs
-from dekker.fuzz.judgement import judge
-from dekker.fuzz.kinds import KINDS, kind_of
+from dekker.fuzz import campaign as campaigns
+from dekker.fuzz.campaign import Coverage, Extent, campaign, run_programs
+from dekker.fuzz.judgement import Judgement, judge
+from dekker.fuzz.kinds import KINDS, Drawn, kind_of
 from dekker.fuzz.shrink import shrink
 from dekker.ir.text import parse_program, print_program
 from dekker.models import load_model
@@ -162,6 +168,63 @@ def test_the_command_saves_what_engines_disagree_about(monkeypatch: pytest.Monke
     assert outcome.status == 1
     assert "disagreements: 2" in outcome.out
     assert sorted(file.suffix for file in tmp_path.iterdir()) == [".ir", ".ir", ".ir", ".ir", ".json", ".json"]
+
+
+def plain_after(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None]) -> None:
+    """Plain programs, each of which is drawn after something else was done."""
+    draw = KINDS["plain"]
+
+    def acted(seed: int) -> Drawn:
+        act(seed)
+        return draw(seed)
+
+    monkeypatch.setitem(KINDS, "plain", acted)
+
+
+def test_what_was_found_before_a_worker_is_killed_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def end_at_60(seed: int) -> None:
+        if seed == 60:
+            while not list(tmp_path.glob("plain-3-*.json")):
+                time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    plain_after(monkeypatch, end_at_60)
+    monkeypatch.setattr(campaigns, "judge", lambda program, model, seed: Judgement(problem="odd" if seed == 3 else ""))
+    monkeypatch.setattr(campaigns, "shrink", lambda text, still_wrong, seconds: text)
+    outcome = dekker("fuzz", "-n", "100", "--kinds", "plain", "--jobs", "2", "--out", str(tmp_path))
+    assert outcome.status == 2
+    assert "a worker process was killed" in outcome.err
+    assert "(numbers 0 to " in outcome.out
+    assert "disagreements: 1" in outcome.out
+
+
+def test_a_limit_of_time_is_one_of_programs_that_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain_after(monkeypatch, lambda seed: time.sleep(0.3))
+    coverage = Coverage()
+    assert campaign(Extent(0, None, 0.5), ("plain",), 2, coverage)
+    assert 1 <= coverage.programs <= 6
+    assert sum(map(len, coverage.numbers)) == coverage.programs
+
+
+def test_what_does_not_begin_in_time_has_another_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaigns, "CHUNK_S", 1e-9)
+    coverage, parts = Coverage(), list[int]()
+    assert campaign(Extent(7, 30), ("plain",), 2, coverage, lambda so_far: parts.append(so_far.programs))
+    assert parts == list(range(1, 31))
+    assert coverage.numbers == [range(7, 37)]
+
+
+def test_gaps_in_what_was_covered_are_shown() -> None:
+    coverage = Coverage()
+    for start, stop in ((25, 50), (0, 10), (60, 61), (50, 55)):
+        coverage.add(Coverage(stop - start, [range(start, stop)]))
+    assert coverage_text(coverage, 1.0).startswith("41 programs (numbers 0 to 9, 25 to 54, 60 to 60), ")
+
+
+@pytest.mark.parametrize("seed", [1 << 62, (1 << 62) + 1, 1 << 64])
+def test_numbers_that_are_too_large_are_refused(seed: int) -> None:
+    outcome = dekker("fuzz", "-n", "20", "--kinds", ",".join(WITHOUT_C), "--seed", str(seed))
+    assert outcome.status == (0 if seed == 1 << 62 else 2)
 
 
 def test_unknown_kinds_are_named() -> None:
