@@ -100,10 +100,10 @@ def _weight(text: str) -> tuple[str, float]:
 def _write(output: str, paths: tuple[str, ...], texts: tuple[str, ...]) -> None:
     try:
         if len(paths) == 1:
-            Path(output).write_text(texts[0], encoding="utf-8")
+            Path(output).write_text(texts[0], encoding="utf-8", newline="")
             return
         Path(output).mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts, strict=True):
-            Path(output, Path(path).name).write_text(text, encoding="utf-8")
+            Path(output, Path(path).name).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise InputError(f"cannot write '{output}': {error.strerror}") from None

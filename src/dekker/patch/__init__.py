@@ -31,6 +31,11 @@ class Sheet:
     text: str
     gaps: tuple[Gap, ...]
 
+    @property
+    def line_end(self) -> str:
+        """As the text has it: what is put in gets the same."""
+        return "\r\n" if self.text.count("\r\n") * 2 > self.text.count("\n") else "\n"
+
 
 @dataclass(frozen=True)
 class Patched:
@@ -65,8 +70,8 @@ def insert(sheet: Sheet, statements: Mapping[int, str]) -> Patched:
     places: dict[int, int] = {}
     added: list[tuple[int, int]] = []
     at = length = 0
-    for offset, _, _, piece, gap_number in sorted(pieces, key=lambda item: item[:3]):
-        kept = sheet.text[at:offset]
+    for offset, _, _, plain, gap_number in sorted(pieces, key=lambda item: item[:3]):
+        kept, piece = sheet.text[at:offset], plain.replace("\n", sheet.line_end)
         text += [kept, piece]
         length += len(kept)
         if gap_number is not None:

@@ -14,15 +14,30 @@ from typing import NamedTuple
 
 from dekker.patch import Gap, Sheet
 
+_PARTS = {
+    "SPLICE": r"\\[ \t]*\r?\n",
+    "LINE_COMMENT": r"//(?:SPLICE|[^\n])*",
+    "BLOCK_COMMENT": r"/\*.*?\*/",
+    "STRING": r'"(?:SPLICE|\\.|[^"\\\n])*"',
+    "CHARACTER": r"'(?:SPLICE|\\.|[^'\\\n])*'",
+}
+"""A line that ends in a backslash goes on in the next one, in comments as well."""
+
+
+def _pattern(text: str) -> str:
+    found = re.sub("|".join(_PARTS), lambda part: f"(?:{_PARTS[part[0]]})", text)
+    return found if found == text else _pattern(found)
+
+
 _TOKEN = re.compile(
-    r"""
-    (?P<skip> \s+ | //[^\n]* | /\*.*?\*/ )
-  | (?P<directive> \#(?:[^\n\\]|\\.)* )
+    _pattern(r"""
+    (?P<skip> \s+ | SPLICE | LINE_COMMENT | BLOCK_COMMENT )
+  | (?P<directive> \#(?: SPLICE | LINE_COMMENT | BLOCK_COMMENT | STRING | CHARACTER | [^\n] )* )
   | (?P<literal> (?:u8|[uUL])?(?:
-        R"(?P<delimiter>[^()\s\\]{0,16})\(.*?\)(?P=delimiter)" | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' ) )
+        R"(?P<delimiter>[^()\s\\]{0,16})\(.*?\)(?P=delimiter)" | STRING | CHARACTER ) )
   | (?P<word> [A-Za-z_$][\w$]* | \.?\d(?:[eEpP][+-]|[\w.'])* )
   | (?P<mark> :: | -> | . )
-    """,
+    """),
     re.VERBOSE | re.DOTALL,
 )
 _OPENING, _CLOSING = {"(": ")", "[": "]", "{": "}"}, frozenset(")]}")

@@ -22,7 +22,7 @@ from dekker.patch import Patched, Sheet, insert
 from dekker.patch.c_source import c_sheet
 from dekker.patch.other_sources import litmus_sheet, rsmc_sheet
 from dekker.run.check import CheckOptions, read_program
-from dekker.source import Source, Span
+from dekker.source import Source, Span, with_line_feeds
 from dekker.transform.fence_kinds import FenceKinds, kinds_for_c, kinds_for_litmus, kinds_for_rsmc
 from dekker.transform.rules import Rules
 
@@ -69,7 +69,7 @@ def marker_of(span: Span | None) -> int | None:
 
 def mark(paths: Sequence[str], rules: Rules, costs: Mapping[str, float], options: CheckOptions) -> Marked:
     original = read_program(paths, options)
-    texts = [read_text(path) for path in paths]
+    texts = [with_line_feeds(read_text(path)) for path in paths]
     sheets, kinds = _sheets(paths, texts, original, rules, costs)
     patched = [insert(sheet, dict.fromkeys(range(len(sheet.gaps)), kinds.marker)) for sheet in sheets]
     program = _read(paths, [item.text for item in patched], options, keep_names=True)
@@ -105,7 +105,7 @@ def _read(paths: Sequence[str], texts: Sequence[str], options: CheckOptions, *, 
         for number, (path, text) in enumerate(zip(paths, texts, strict=True)):
             copy = Path(folder, str(number), Path(path).name)
             copy.parent.mkdir()
-            copy.write_text(text, encoding="utf-8")
+            copy.write_text(text, encoding="utf-8", newline="")
             copies.append(str(copy))
         program = parse_files(copies, (*options.flags, *folders), options.cc, options.nondet)
     validate(program)

@@ -257,7 +257,7 @@ class _Work:
         for marker, kind in choice.items():
             sheet, number = self.marked.gaps[marker]
             gap = self.marked.sheets[sheet].gaps[number]
-            lines = self.marked.sheets[sheet].text.splitlines()
+            lines = self.marked.sheets[sheet].text.split("\n")
             numbers = list(broken_cycles(places, cycles, marker, kind))
             broken = [cycles[index] for index in numbers[:MOST_DESCRIBED]]
             view = FenceView(
