@@ -63,3 +63,74 @@ def test_lines_of_a_source_with_carriage_returns(tmp_path: Path) -> None:
     outcome = dekker("check", source, "--model", "tso")
     assert "sb.c:16:" in outcome.out
     assert "\r" not in outcome.out
+
+
+HEADER = """#ifndef SB_H
+#define SB_H
+static inline int raise_flag(volatile int *mine, volatile int *other) {
+  *mine = 1;
+  return *other;
+}
+#endif
+"""
+
+
+def with_header(folder: Path, include: str) -> str:
+    calls = SB.replace("  x = 1;\n  r0 = y;\n", "  r0 = raise_flag(&x, &y);\n")
+    calls = calls.replace("  y = 1;\n  r1 = x;\n", "  r1 = raise_flag(&y, &x);\n")
+    return written(folder, f'#include "{include}"\n{calls}')
+
+
+def test_fences_in_headers_of_the_project(tmp_path: Path) -> None:
+    """Also by way of another header, which is not changed."""
+    (tmp_path / "inc").mkdir()
+    written(tmp_path / "inc", '#include "raise.h"\n', "all.h")
+    written(tmp_path / "inc", HEADER, "raise.h")
+    source, folder = with_header(tmp_path, "inc/all.h"), tmp_path / "out"
+    folder.mkdir()
+    outcome = dekker("fences", source, "--model", "tso", "-o", str(folder))
+    assert outcome.status == 0, outcome.err
+    assert "inc/raise.h:5: before this line, in raise_flag: mfence" in outcome.out
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == ["inc/raise.h", "sb.c"]
+    assert f"  {MFENCE}\n  return *other;\n" in (folder / "inc/raise.h").read_text()
+    written(folder / "inc", '#include "raise.h"\n', "all.h")
+    assert dekker("check", str(folder / "sb.c"), "--model", "tso", "--engine", "states").status == 0
+
+
+def test_one_file_cannot_hold_the_fences_of_a_header(tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    written(tmp_path / "inc", HEADER, "raise.h")
+    source, patched = with_header(tmp_path, "raise.h"), tmp_path / "patched.c"
+    flags = ("--", "-I", str(tmp_path / "inc"))
+    outcome = dekker("fences", source, "--model", "tso", "-o", str(patched), *flags)
+    assert outcome.status == 0, outcome.err
+    assert "is without the fences of" in outcome.out
+    assert "inc/raise.h (line 5): put them there by hand" in outcome.out
+    assert patched.read_bytes() == Path(source).read_bytes()
+
+
+def test_comments_that_go_on_in_the_next_line(tmp_path: Path) -> None:
+    source = written(tmp_path, SB.replace("x = 1;\n", "x = 1; // caf\u00e9 \\\n  and tea\n"))
+    assert lines_of(source, "--model", "tso") == [7, 11]
+
+
+def test_places_that_the_compiler_refuses_are_left_out(tmp_path: Path) -> None:
+    text = SB.replace("int r0, r1;", "int r0, r1;\n#define TABLE(name) int name[] =\nTABLE(t) { 1, 2 };")
+    source = written(tmp_path, text)
+    assert lines_of(source, "--model", "tso") == [8, 12]
+    outcome = dekker("fences", source, "--model", "tso")
+    assert f"where the compiler takes no statement, no fence was tried: {source}:5" in outcome.out
+
+
+def test_fences_of_the_source_that_are_not_known_yet_are_not_used(tmp_path: Path) -> None:
+    source, patched = written(tmp_path, SB + f"void late(void) {{ {MFENCE} }}\n"), tmp_path / "patched.c"
+    flags = ("--", "-Werror=implicit-function-declaration")
+    assert lines_of(source, "--model", "tso", "-o", str(patched), *flags) == [6, 10]
+    assert patched.read_text().count(MFENCE) == 3
+
+
+def test_errors_are_about_the_original(tmp_path: Path) -> None:
+    source = written(tmp_path, SB.replace("r1 = x;", "r1 = z;"))
+    outcome = dekker("fences", source, "--model", "tso")
+    assert outcome.status == 2
+    assert f"{source}:10:8: error:" in outcome.err

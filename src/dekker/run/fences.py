@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dekker.cat.model import Model
 from dekker.errors import InputError
@@ -32,6 +32,7 @@ from dekker.transform.rules import rules_of
 
 SC = "sc"
 MOST_DESCRIBED = 100
+MOST_REFUSED = 10
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,12 @@ class FenceOptions:
 
 @dataclass(frozen=True)
 class Proposal:
-    """`texts` are the sources with the fences, in the order of the paths."""
+    """`texts` are the sources with the fences, in the order of the paths; `headers` the headers that get some, by
+    path."""
 
     report: FencesReport
     texts: tuple[str, ...]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def propose(
@@ -102,6 +105,15 @@ def _analysis(marked: Marked, model: Model) -> _Analysis:
     return _Analysis(places, critical_cycles(classes))
 
 
+@dataclass(frozen=True)
+class _Patch:
+    """The texts of the files with fences, the program that they are, and how each kind is written."""
+
+    texts: Sequence[str]
+    program: Program
+    written: Mapping[str, str]
+
+
 @dataclass
 class _Work:
     marked: Marked
@@ -151,19 +163,17 @@ class _Work:
         if not cycles.complete:
             return self._plain(UNDECIDED, notes=(note,))
         placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
-        views = self._views(placement.fences, self._spellings(), {})
+        patch = self._patched(placement.fences)
+        views = self._views(placement.fences, patch.written, {})
         unverified = "these fences break all critical cycles; whether the property holds was not checked"
         report = FencesReport(
             self.marked.original.name, self.model.name, UNDECIDED, views, "", (note, unverified), len(cycles.found)
         )
-        return Proposal(report, tuple(self.marked.texts(placement.fences, self._spellings())))
+        return self._proposal(report, patch.texts)
 
     def _placed(self, choice: Choice, before: CheckReport | None, notes: tuple[str, ...] = ()) -> Proposal:
-        written = self._spellings()
-        texts = self.marked.texts(choice, written)
-        patched = self.marked.reread(texts)
-        patched = replace(patched, property=self.marked.original.property)
-        after = self.checker.holds(patched)
+        patch = self._patched(choice)
+        after = self.checker.holds(patch.program)
         if after.verdict is Verdict.UNSAFE:
             fails = f"with the fences in the source the property fails: {_what_goes_wrong(after)}"
             return self._plain(NO_HELP, notes=(*notes, fails))
@@ -181,14 +191,45 @@ class _Work:
             self.marked.original.name,
             self.model.name,
             PLACED,
-            self._views(choice, written, without),
+            self._views(choice, patch.written, without),
             verified,
-            notes,
+            notes + self._refused(),
             len(self.analysis.cycles.found),
             self.analysis.cycles.complete,
             self.options.minimal and all(without.values()),
         )
-        return Proposal(report, tuple(texts))
+        return self._proposal(report, patch.texts)
+
+    def _proposal(self, report: FencesReport, texts: Sequence[str]) -> Proposal:
+        files, sheets = self.marked.files, self.marked.sheets
+        sources = len(files.paths)
+        changed = {
+            path: text
+            for path, text, sheet in zip(files.headers, texts[sources:], sheets[sources:], strict=True)
+            if text != sheet.text
+        }
+        return Proposal(report, tuple(texts[:sources]), changed)
+
+    def _patched(self, choice: Choice) -> _Patch:
+        """Functions and macros of the source may not be known yet where a fence is needed: then it is assembly."""
+        first = spellings(self.marked, rules_of(self.model.name).name)
+        try:
+            return self._written(choice, first)
+        except InputError:
+            return self._written(choice, self.marked.kinds.texts)
+
+    def _written(self, choice: Choice, written: Mapping[str, str]) -> _Patch:
+        texts = self.marked.texts(choice, written)
+        program = self.marked.files.read(texts).program
+        return _Patch(texts, replace(program, property=self.marked.original.property), written)
+
+    def _refused(self) -> tuple[str, ...]:
+        refused = self.marked.refused
+        if not refused:
+            return ()
+        listed = ", ".join(dict.fromkeys(f"{path}:{gap.line}" for path, gap in refused[:MOST_REFUSED]))
+        more = ", …" if len(refused) > MOST_REFUSED else ""
+        return (f"where the compiler takes no statement, no fence was tried: {listed}{more}",)
 
     def _without(self, choice: Choice) -> dict[int, str]:
         found = {}
@@ -204,11 +245,11 @@ class _Work:
             outcome,
             (),
             verified,
-            notes,
+            notes + (() if outcome in (NONE_NEEDED, WRONG_ANYWAY) else self._refused()),
             len(cycles.found),
             cycles.complete,
         )
-        return Proposal(report, tuple(sheet.text for sheet in self.marked.sheets))
+        return self._proposal(report, [sheet.text for sheet in self.marked.sheets])
 
     def _useful(self) -> frozenset[int]:
         cycles = self.analysis.cycles
@@ -235,16 +276,12 @@ class _Work:
             found |= _same_place(function)
         return found
 
-    def _spellings(self) -> dict[str, str]:
-        return spellings(self.marked, rules_of(self.model.name).name)
-
     def _how(self, report: CheckReport) -> str:
         bound = " within the bounds" if report.verdict is Verdict.SAFE_WITHIN_BOUND else ""
         return f"the property holds{bound} in all executions under {self.model.name} (engine {report.engine})"
 
     def _line(self, marker: int) -> int:
-        sheet, gap = self.marked.gaps[marker]
-        return self.marked.sheets[sheet].gaps[gap].line
+        return self.marked.place(marker)[1].line
 
     def _function(self, marker: int) -> str:
         functions = self.marked.program.functions
@@ -255,13 +292,12 @@ class _Work:
         places, cycles = self.analysis.places, self.analysis.cycles.found
         found = []
         for marker, kind in choice.items():
-            sheet, number = self.marked.gaps[marker]
-            gap = self.marked.sheets[sheet].gaps[number]
-            lines = self.marked.sheets[sheet].text.split("\n")
+            sheet, gap = self.marked.place(marker)
+            lines = sheet.text.split("\n")
             numbers = list(broken_cycles(places, cycles, marker, kind))
             broken = [cycles[index] for index in numbers[:MOST_DESCRIBED]]
             view = FenceView(
-                self.marked.paths[sheet],
+                sheet.path,
                 gap.line,
                 gap.after,
                 kind,
