@@ -90,7 +90,7 @@ def test_fences_in_headers_of_the_project(tmp_path: Path) -> None:
     folder.mkdir()
     outcome = dekker("fences", source, "--model", "tso", "-o", str(folder))
     assert outcome.status == 0, outcome.err
-    assert "inc/raise.h:5: before this line, in raise_flag: mfence" in outcome.out
+    assert "inc/raise.h:5:3: before this line, in raise_flag: mfence" in outcome.out
     assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == ["inc/raise.h", "sb.c"]
     assert f"  {MFENCE}\n  return *other;\n" in (folder / "inc/raise.h").read_text()
     written(folder / "inc", '#include "raise.h"\n', "all.h")
@@ -134,3 +134,33 @@ def test_errors_are_about_the_original(tmp_path: Path) -> None:
     outcome = dekker("fences", source, "--model", "tso")
     assert outcome.status == 2
     assert f"{source}:10:8: error:" in outcome.err
+
+
+def test_places_in_lines_with_several_statements(tmp_path: Path) -> None:
+    text = SB.replace("x = 1;\n  r0 = y;\n", 'x = 1; r0 = y; (void)";{";').replace("y = 1;\n", "if (!r0)\n    y = 1;\n")
+    source = written(tmp_path, text.replace("  r1 = x;\n", "  for (int i = 0; i < 1; i++) { r1 = x; }\n"))
+    outcome = dekker("fences", source, "--model", "tso", "--json", "-")
+    fences = json.loads(outcome.out)["fences"]
+    assert [(fence["line"], fence["column"], fence["where"]) for fence in fences] == [
+        (5, 10, "between `x = 1;` and `r0 = y;`"),
+        (9, 3, "before this line"),
+    ]
+
+
+def test_places_in_lines_of_rsmc_programs(tmp_path: Path) -> None:
+    text = (
+        "x = 0 f = 0\nthread A: x := 1; f := 1;\nthread B:\n  r := f;\n  sync;\n  s := x;\nforall (B:r=0 \\/ B:s=1)\n"
+    )
+    outcome = dekker("fences", written(tmp_path, text, "mp.rsmc"), "--model", "power")
+    assert "mp.rsmc:2:19: before `f := 1;`, in A: lwsync" in outcome.out
+
+
+def test_fences_stand_outside_of_loops_where_that_is_enough(tmp_path: Path) -> None:
+    text = SB.replace("  x = 1;\n  r0 = y;\n", "  for (;;) { int r = y; if (r) break; }\n  r0 = x;\n")
+    text = text.replace("  y = 1;\n  r1 = x;\n", "  x = 1;\n  y = 1;\n").replace("r0 || r1", "r0 == 1")
+    source, patched = written(tmp_path, text), tmp_path / "patched.c"
+    assert lines_of(source, "--model", "power", "-o", str(patched)) == [6, 10]
+    assert dekker("check", str(patched), "--model", "power", "--engine", "axiomatic").status == 0
+    rsmc = "x = 0 f = 0\nthread A: x := 1; f := 1;\nthread B: W: r := f; if r = 0 goto W; s := x;\nforall (B:s=1)\n"
+    outcome = dekker("fences", written(tmp_path, rsmc, "mp.rsmc"), "--model", "power")
+    assert "3:39: before `s := x;`, in B: lwsync" in outcome.out

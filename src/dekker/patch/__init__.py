@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Gap:
-    """`line` is the line that a statement here stands before, in the original text (for `after`, behind). Text goes in
-    at `offset`, surrounded by `before` and `behind`, and takes at least `width` columns. If `wrap` is given, the text
-    between these offsets gets braces."""
+    """`line` is the line that a statement here stands before, in the original text (for `after`, behind), `column` the
+    place in it, and `beside` says for people between what it stands, if that is not the beginning of the line. Text
+    goes in at `offset`, surrounded by `before` and `behind`, and takes at least `width` columns. If `wrap` is given,
+    the text between these offsets gets braces."""
 
     line: int
     offset: int
@@ -23,6 +24,8 @@ class Gap:
     wrap: tuple[int, int] | None = None
     after: bool = False
     width: int = 0
+    column: int = 1
+    beside: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dekker.run.check import CheckOptions
 from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
 from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppable
 from dekker.run.fence_spelling import spellings
+from dekker.run.fence_ties import dislike
 from dekker.run.prepare import prepare
 from dekker.task import Progress
 from dekker.transform.classes import classes_of
@@ -33,6 +34,7 @@ from dekker.transform.rules import rules_of
 SC = "sc"
 MOST_DESCRIBED = 100
 MOST_REFUSED = 10
+_PAIRS = 0.1
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class _Work:
     options: FenceOptions
     analysis: _Analysis
     _pairs: Counter[Segment] | None = None
+    _disliked: Mapping[int, float] | None = None
 
     def cheapest(self) -> Proposal:
         before = self.checker.holds(self.marked.original)
@@ -131,10 +134,10 @@ class _Work:
         if alone.verdict is Verdict.UNSAFE:
             return self._plain(WRONG_ANYWAY, notes=(_what_goes_wrong(alone),))
         useful = self._useful()
-        found = cheapest_fences(self.marked, self.checker, useful, self._merit)
+        found = cheapest_fences(self.marked, self.checker, useful, self._dislike)
         if found.choice is None:
             everything = frozenset(range(len(self.marked.gaps)))
-            found = cheapest_fences(self.marked, self.checker, everything, self._merit)
+            found = cheapest_fences(self.marked, self.checker, everything, self._dislike)
         if found.choice is None:
             return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report),))
         return self._placed(found.choice, before)
@@ -146,7 +149,7 @@ class _Work:
                 "there are too many critical cycles to break them all by an optimal choice",
                 hint="without --robust, only what the property needs is fenced",
             )
-        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
+        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds, self._ties())
         if not placement.fences and not placement.open_pairs:
             return self._plain(NONE_NEEDED, "there is no critical cycle")
         notes: tuple[str, ...] = ()
@@ -162,7 +165,7 @@ class _Work:
         cycles = self.analysis.cycles
         if not cycles.complete:
             return self._plain(UNDECIDED, notes=(note,))
-        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
+        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds, self._ties())
         patch = self._patched(placement.fences)
         views = self._views(placement.fences, patch.written, {})
         unverified = "these fences break all critical cycles; whether the property holds was not checked"
@@ -180,7 +183,7 @@ class _Work:
         without = self._without(choice) if self.options.minimal else {}
         if self.options.minimal and self.options.robust:
             notes += tuple(
-                f"the fence of line {self._line(marker)} is not needed for the property"
+                f"the fence of {self._position(marker)} is not needed for the property"
                 for marker, said in without.items()
                 if not said
             )
@@ -262,8 +265,17 @@ class _Work:
         same = self._representatives()
         return frozenset(same.get(marker, marker) for marker in found)
 
+    def _dislike(self, slot: tuple[int, str]) -> float:
+        """Of places that are as good otherwise, that is better which keeps more of the pairs of cycles in order."""
+        costs = self.marked.kinds.costs
+        return self._ties()[slot[0]] + _PAIRS * (1 - self._merit(slot)) * costs[slot[1]] / max(costs.values())
+
+    def _ties(self) -> Mapping[int, float]:
+        if self._disliked is None:
+            self._disliked = dislike(self.marked)
+        return self._disliked
+
     def _merit(self, slot: tuple[int, str]) -> float:
-        """How many of the pairs of cycles it keeps in order."""
         if self._pairs is None:
             weak = self.analysis.places.weak
             self._pairs = Counter(segment for cycle in self.analysis.cycles.found for segment in weak(cycle))
@@ -280,8 +292,9 @@ class _Work:
         bound = " within the bounds" if report.verdict is Verdict.SAFE_WITHIN_BOUND else ""
         return f"the property holds{bound} in all executions under {self.model.name} (engine {report.engine})"
 
-    def _line(self, marker: int) -> int:
-        return self.marked.place(marker)[1].line
+    def _position(self, marker: int) -> str:
+        sheet, gap = self.marked.place(marker)
+        return f"{sheet.path}:{gap.line}:{gap.column}"
 
     def _function(self, marker: int) -> str:
         functions = self.marked.program.functions
@@ -308,9 +321,11 @@ class _Work:
                 lines[gap.line - 1].strip() if gap.line <= len(lines) else "",
                 self._function(marker),
                 max(0, len(numbers) - MOST_DESCRIBED),
+                gap.column,
+                gap.beside,
             )
             found.append(view)
-        return tuple(sorted(found, key=lambda view: (view.file, view.line)))
+        return tuple(sorted(found, key=lambda view: (view.file, view.line, view.column)))
 
 
 def _same_place(function: Function) -> dict[int, int]:
