@@ -164,3 +164,44 @@ def test_fences_stand_outside_of_loops_where_that_is_enough(tmp_path: Path) -> N
     rsmc = "x = 0 f = 0\nthread A: x := 1; f := 1;\nthread B: W: r := f; if r = 0 goto W; s := x;\nforall (B:s=1)\n"
     outcome = dekker("fences", written(tmp_path, rsmc, "mp.rsmc"), "--model", "power")
     assert "3:39: before `s := x;`, in B: lwsync" in outcome.out
+
+
+@pytest.mark.parametrize("how", [(), ("--robust",)])
+def test_accesses_in_one_statement_are_named(how: tuple[str, ...], tmp_path: Path) -> None:
+    text = SB.replace("int r0, r1;", "int r0, r1;\n#define PUT_GET(a, b, r) a = 1; r = b")
+    text = text.replace("  x = 1;\n  r0 = y;\n", "  PUT_GET(x, y, r0);\n")
+    source = written(tmp_path, text)
+    outcome = dekker("fences", source, "--model", "tso", *how)
+    assert outcome.status == 1
+    assert (
+        f"between writing x ({source}:6) and reading y ({source}:6): they are in one statement or macro" in outcome.out
+    )
+
+
+def test_headers_that_are_not_changed_are_named(tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    header = written(tmp_path / "inc", HEADER, "raise.h")
+    source = with_header(tmp_path, "raise.h")
+    written(tmp_path, Path(source).read_text().replace('"raise.h"', "<raise.h>"))
+    outcome = dekker("fences", source, "--model", "tso", "--", "-I", str(tmp_path / "inc"))
+    assert outcome.status == 1
+    assert f"in a file that is not changed, because no source includes it in quotes ({header})" in outcome.out
+
+
+def test_programs_without_assertions(tmp_path: Path) -> None:
+    said = "nothing is asserted in the program"
+    silent = dekker("fences", written(tmp_path, SB.replace("assert(r0 || r1);", "")), "--model", "tso")
+    assert silent.status == 0
+    assert said in silent.out
+    locked = SB.replace("int r0, r1;", "int r0, r1; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;")
+    locked = locked.replace("  x = 1;\n", "  pthread_mutex_lock(&m); x = 1; pthread_mutex_unlock(&m);\n")
+    assert said in dekker("fences", written(tmp_path, locked.replace("assert(r0 || r1);", "")), "--model", "tso").out
+    assert said not in dekker("fences", written(tmp_path, SB), "--model", "tso").out
+    assert said not in dekker("fences", "examples/litmus/dekker-x86.litmus", "--model", "tso").out
+
+
+@pytest.mark.parametrize("weight", ["mfence=1e308", "mfence=inf", "mfence=nan", "mfence=0", "mfence=-1", "mfence=1e-9"])
+def test_weights_have_a_range(weight: str, tmp_path: Path) -> None:
+    outcome = dekker("fences", written(tmp_path, SB), "--model", "tso", "--weight", weight, "--json", "-")
+    assert outcome.status == 2
+    assert "from 0.001 to 1 000 000" in outcome.err

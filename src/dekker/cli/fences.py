@@ -30,6 +30,7 @@ from dekker.run.engines import ENGINES
 from dekker.run.fences import FenceOptions, Proposal, propose
 from dekker.task import Limits
 
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1e6
 STATUS = {
     NONE_NEEDED: STATUS_HOLDS,
     PLACED: STATUS_HOLDS,
@@ -110,8 +111,9 @@ def _weight(text: str) -> tuple[str, float]:
         number = float(cost)
     except ValueError:
         number = -1.0
-    if not kind or not 0 < number < float("inf"):
-        raise InputError(f"'{text}' is no weight of a fence", hint="write the kind and a number above 0: sync=3")
+    if not kind or not LEAST_WEIGHT <= number <= MOST_WEIGHT:
+        hint = f"write the kind and a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:,.0f}: sync=3".replace(",", " ")
+        raise InputError(f"'{text}' is no weight of a fence", hint=hint)
     return kind, number
 
 

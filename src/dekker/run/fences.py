@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dekker.cat.model import Model
@@ -19,6 +19,7 @@ from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, W
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions
 from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
+from dekker.run.fence_notes import nothing_asserted, open_pairs, refused_places
 from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppable
 from dekker.run.fence_spelling import spellings
 from dekker.run.fence_ties import dislike
@@ -27,13 +28,12 @@ from dekker.task import Progress
 from dekker.transform.classes import classes_of
 from dekker.transform.cycles import Cycles, Segment, candidates, critical_cycles
 from dekker.transform.describe import describe_cycles
-from dekker.transform.fence_placement import Places, broken_cycles, find_places, place_fences, useful_markers
+from dekker.transform.fence_placement import Placement, Places, broken_cycles, find_places, place_fences, useful_markers
 from dekker.transform.graph import event_graph
 from dekker.transform.rules import rules_of
 
 SC = "sc"
 MOST_DESCRIBED = 100
-MOST_REFUSED = 10
 _PAIRS = 0.1
 
 
@@ -76,7 +76,8 @@ def propose(
         proposal = work.robust() if options.robust else work.cheapest()
     except Undecided as undecided:
         proposal = work.undecided(undecided)
-    report = replace(proposal.report, time_s=time.monotonic() - started, checks=work.checker.checks)
+    notes = (*proposal.report.notes, *nothing_asserted(marked.original))
+    report = replace(proposal.report, time_s=time.monotonic() - started, checks=work.checker.checks, notes=notes)
     return replace(proposal, report=report)
 
 
@@ -139,7 +140,8 @@ class _Work:
             everything = frozenset(range(len(self.marked.gaps)))
             found = cheapest_fences(self.marked, self.checker, everything, self._dislike)
         if found.choice is None:
-            return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report),))
+            pairs = self._placement().open_pairs if self.analysis.cycles.complete else ()
+            return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report), *self._open_pairs(pairs)))
         return self._placed(found.choice, before)
 
     def robust(self) -> Proposal:
@@ -149,15 +151,11 @@ class _Work:
                 "there are too many critical cycles to break them all by an optimal choice",
                 hint="without --robust, only what the property needs is fenced",
             )
-        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds, self._ties())
+        placement = self._placement()
         if not placement.fences and not placement.open_pairs:
             return self._plain(NONE_NEEDED, "there is no critical cycle")
-        notes: tuple[str, ...] = ()
-        if placement.open_pairs:
-            count = len(placement.open_pairs)
-            notes = (f"no fence can be put between {count} pairs of accesses, which are in one statement",)
         choice = {self._representatives().get(marker, marker): kind for marker, kind in placement.fences.items()}
-        return self._placed(choice, None, notes)
+        return self._placed(choice, None, self._open_pairs(placement.open_pairs))
 
     def undecided(self, undecided: Undecided) -> Proposal:
         """What breaks all cycles is a good answer, though not a verified one."""
@@ -165,7 +163,7 @@ class _Work:
         cycles = self.analysis.cycles
         if not cycles.complete:
             return self._plain(UNDECIDED, notes=(note,))
-        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds, self._ties())
+        placement = self._placement()
         patch = self._patched(placement.fences)
         views = self._views(placement.fences, patch.written, {})
         unverified = "these fences break all critical cycles; whether the property holds was not checked"
@@ -227,12 +225,13 @@ class _Work:
         return _Patch(texts, replace(program, property=self.marked.original.property), written)
 
     def _refused(self) -> tuple[str, ...]:
-        refused = self.marked.refused
-        if not refused:
-            return ()
-        listed = ", ".join(dict.fromkeys(f"{path}:{gap.line}" for path, gap in refused[:MOST_REFUSED]))
-        more = ", …" if len(refused) > MOST_REFUSED else ""
-        return (f"where the compiler takes no statement, no fence was tried: {listed}{more}",)
+        return tuple(refused_places(self.marked))
+
+    def _open_pairs(self, segments: Iterable[Segment]) -> tuple[str, ...]:
+        return tuple(open_pairs(self.analysis.places.classes, self.marked.files, segments))
+
+    def _placement(self) -> Placement:
+        return place_fences(self.analysis.places, self.analysis.cycles.found, self.marked.kinds, self._ties())
 
     def _without(self, choice: Choice) -> dict[int, str]:
         found = {}
