@@ -33,7 +33,7 @@ class Source:
     def line(self, number: int) -> str:
         start = self.line_starts[number - 1]
         end = self.text.find("\n", start)
-        return self.text[start:] if end < 0 else self.text[start:end]
+        return (self.text[start:] if end < 0 else self.text[start:end]).removesuffix("\r")
 
 
 class Span(NamedTuple):
@@ -94,6 +94,14 @@ def _excerpt(span: Span) -> list[str]:
 def _printable(text: str) -> str:
     """One character on the terminal for each character of the line, so that carets stay below it."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+
+
+def with_line_feeds(text: str) -> str:
+    """A carriage return alone ends a line, for compilers; offsets stay as they are."""
+    return _LONE_RETURN.sub("\n", text)
 
 
 _CALL = re.compile(r"[\w:~]+\s*\(")

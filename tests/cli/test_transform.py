@@ -125,3 +125,9 @@ def test_what_cannot_be_handled_has_a_place(capsys: pytest.CaptureFixture[str], 
     )
     assert run_command(["check", str(program), "--model", "power", "--engine", "transform"]) == STATUS_INPUT
     assert "release.c:6:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("model", "hint"), [("sc", "nothing is delayed"), ("aarch64", "`dekker check` with --engine")])
+def test_hints_of_instrument_fit(model: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["instrument", DEKKER, "--model", model]) == STATUS_INPUT
+    assert f"hint: {'under sc ' if model == 'sc' else ''}{hint}" in capsys.readouterr().err

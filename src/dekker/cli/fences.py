@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,12 +15,22 @@ from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.errors import InputError
-from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, fences_json, fences_text
+from dekker.report.fences_text import (
+    NO_HELP,
+    NONE_NEEDED,
+    PLACED,
+    UNDECIDED,
+    WRONG_ANYWAY,
+    FencesReport,
+    fences_json,
+    fences_text,
+)
 from dekker.run.check import DEFAULT_UNROLL, CheckOptions
 from dekker.run.engines import ENGINES
-from dekker.run.fences import FenceOptions, propose
+from dekker.run.fences import FenceOptions, Proposal, propose
 from dekker.task import Limits
 
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1e6
 STATUS = {
     NONE_NEEDED: STATUS_HOLDS,
     PLACED: STATUS_HOLDS,
@@ -31,7 +43,12 @@ STATUS = {
 @click.command(name="fences", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
 @click.option("--model", "-m", required=True, help="tso, pso, rmo, power, armv7, aarch64 or riscv.")
-@click.option("--output", "-o", metavar="FILE", help="Write the source with the fences; a folder for several files.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="Write the source with the fences; a folder for several files, and for headers.",
+)
 @click.option("--minimal", is_flag=True, help="Try to leave out each fence, and show what goes wrong without it.")
 @click.option("--robust", is_flag=True, help="Break every critical cycle, whether or not the property needs it.")
 @click.option("--weight", "weights", multiple=True, metavar="KIND=COST", help="What a fence costs, such as lwsync=2.")
@@ -74,7 +91,9 @@ def command(
     with ProgressLine() as progress:
         proposal = propose(paths, model, check, options, progress)
     if output is not None and proposal.report.outcome in (PLACED, NONE_NEEDED):
-        _write(output, paths, proposal.texts)
+        by_hand = _write(output, paths, proposal)
+        notes = tuple(_by_hand(output, path, proposal.report) for path in by_hand)
+        proposal = replace(proposal, report=replace(proposal.report, notes=proposal.report.notes + notes))
     if json_file != "-":
         print(fences_text(proposal.report))
     if json_file is not None:
@@ -82,7 +101,7 @@ def command(
     if html_file is not None:
         from dekker.report.html.fences_page import fences_page  # noqa: PLC0415 — rarely needed
 
-        write_page(html_file, fences_page(proposal.report, texts_of(paths)))
+        write_page(html_file, fences_page(proposal.report, texts_of((*paths, *proposal.headers))))
     return STATUS[proposal.report.outcome]
 
 
@@ -92,18 +111,40 @@ def _weight(text: str) -> tuple[str, float]:
         number = float(cost)
     except ValueError:
         number = -1.0
-    if not kind or not 0 < number < float("inf"):
-        raise InputError(f"'{text}' is no weight of a fence", hint="write the kind and a number above 0: sync=3")
+    if not kind or not LEAST_WEIGHT <= number <= MOST_WEIGHT:
+        hint = f"write the kind and a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:,.0f}: sync=3".replace(",", " ")
+        raise InputError(f"'{text}' is no weight of a fence", hint=hint)
     return kind, number
 
 
-def _write(output: str, paths: tuple[str, ...], texts: tuple[str, ...]) -> None:
+def _write(output: str, paths: tuple[str, ...], proposal: Proposal) -> list[str]:
+    """A file, or a folder for what is more than one; says which headers have no place there."""
     try:
-        if len(paths) == 1:
-            Path(output).write_text(texts[0], encoding="utf-8")
-            return
-        Path(output).mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, texts, strict=True):
-            Path(output, Path(path).name).write_text(text, encoding="utf-8")
+        if len(paths) == 1 and not Path(output).is_dir():
+            Path(output).write_text(proposal.texts[0], encoding="utf-8", newline="")
+            return list(proposal.headers)
+        texts = {Path(path).name: text for path, text in zip(paths, proposal.texts, strict=True)}
+        left = []
+        for path, text in proposal.headers.items():
+            place = _beside(path, paths)
+            if place is None or place in texts:
+                left.append(path)
+            else:
+                texts[place] = text
+        for name, text in texts.items():
+            Path(output, name).parent.mkdir(parents=True, exist_ok=True)
+            Path(output, name).write_text(text, encoding="utf-8", newline="")
+        return left
     except OSError as error:
         raise InputError(f"cannot write '{output}': {error.strerror}") from None
+
+
+def _by_hand(output: str, header: str, report: FencesReport) -> str:
+    lines = ", ".join(dict.fromkeys(str(fence.line) for fence in report.fences if fence.file == header))
+    return f"'{output}' is without the fences of {header} (line {lines}): put them there by hand, or write to a folder"
+
+
+def _beside(header: str, paths: tuple[str, ...]) -> str | None:
+    """The name of a header as seen from the folder of a source, if it lies in or below one."""
+    names = (os.path.relpath(header, Path(path).parent) for path in paths)
+    return next((name for name in names if not name.startswith("..")), None)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Gap:
-    """`line` is the line that a statement here stands before, in the original text (for `after`, behind). Text goes in
-    at `offset`, surrounded by `before` and `behind`, and takes at least `width` columns. If `wrap` is given, the text
-    between these offsets gets braces."""
+    """`line` is the line that a statement here stands before, in the original text (for `after`, behind), `column` the
+    place in it, and `beside` says for people between what it stands, if that is not the beginning of the line. Text
+    goes in at `offset`, surrounded by `before` and `behind`, and takes at least `width` columns. If `wrap` is given,
+    the text between these offsets gets braces."""
 
     line: int
     offset: int
@@ -23,6 +24,8 @@ class Gap:
     wrap: tuple[int, int] | None = None
     after: bool = False
     width: int = 0
+    column: int = 1
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,11 @@ class Sheet:
     path: str
     text: str
     gaps: tuple[Gap, ...]
+
+    @property
+    def line_end(self) -> str:
+        """As the text has it: what is put in gets the same."""
+        return "\r\n" if self.text.count("\r\n") * 2 > self.text.count("\n") else "\n"
 
 
 @dataclass(frozen=True)
@@ -65,8 +73,8 @@ def insert(sheet: Sheet, statements: Mapping[int, str]) -> Patched:
     places: dict[int, int] = {}
     added: list[tuple[int, int]] = []
     at = length = 0
-    for offset, _, _, piece, gap_number in sorted(pieces, key=lambda item: item[:3]):
-        kept = sheet.text[at:offset]
+    for offset, _, _, plain, gap_number in sorted(pieces, key=lambda item: item[:3]):
+        kept, piece = sheet.text[at:offset], plain.replace("\n", sheet.line_end)
         text += [kept, piece]
         length += len(kept)
         if gap_number is not None:

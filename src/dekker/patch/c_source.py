@@ -14,15 +14,30 @@ from typing import NamedTuple
 
 from dekker.patch import Gap, Sheet
 
+_PARTS = {
+    "SPLICE": r"\\[ \t]*\r?\n",
+    "LINE_COMMENT": r"//(?:SPLICE|[^\n])*",
+    "BLOCK_COMMENT": r"/\*.*?\*/",
+    "STRING": r'"(?:SPLICE|\\.|[^"\\\n])*"',
+    "CHARACTER": r"'(?:SPLICE|\\.|[^'\\\n])*'",
+}
+"""A line that ends in a backslash goes on in the next one, in comments as well."""
+
+
+def _pattern(text: str) -> str:
+    found = re.sub("|".join(_PARTS), lambda part: f"(?:{_PARTS[part[0]]})", text)
+    return found if found == text else _pattern(found)
+
+
 _TOKEN = re.compile(
-    r"""
-    (?P<skip> \s+ | //[^\n]* | /\*.*?\*/ )
-  | (?P<directive> \#(?:[^\n\\]|\\.)* )
+    _pattern(r"""
+    (?P<skip> \s+ | SPLICE | LINE_COMMENT | BLOCK_COMMENT )
+  | (?P<directive> \#(?: SPLICE | LINE_COMMENT | BLOCK_COMMENT | STRING | CHARACTER | [^\n] )* )
   | (?P<literal> (?:u8|[uUL])?(?:
-        R"(?P<delimiter>[^()\s\\]{0,16})\(.*?\)(?P=delimiter)" | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' ) )
+        R"(?P<delimiter>[^()\s\\]{0,16})\(.*?\)(?P=delimiter)" | STRING | CHARACTER ) )
   | (?P<word> [A-Za-z_$][\w$]* | \.?\d(?:[eEpP][+-]|[\w.'])* )
   | (?P<mark> :: | -> | . )
-    """,
+    """),
     re.VERBOSE | re.DOTALL,
 )
 _OPENING, _CLOSING = {"(": ")", "[": "]", "{": "}"}, frozenset(")]}")
@@ -30,6 +45,10 @@ _HEADED = frozenset(("if", "while", "for", "switch", "catch"))
 _JUMPS = frozenset(("return", "break", "continue", "goto", "throw"))
 _CONTAINERS = frozenset(("namespace", "class", "struct", "union", "extern"))
 _BEHIND_PARAMETERS = frozenset(("const", "noexcept", "override", "final", "mutable", "volatile"))
+
+
+_LONGEST = 60
+"""Of what is shown of a statement."""
 
 
 class Token(NamedTuple):
@@ -137,9 +156,10 @@ class _Parser:
             return self._statement(at, end)
         behind = self._statement(at, end)
         wrap = (self.tokens[at].start, self.tokens[behind - 1].end)
-        self.gaps.append(Gap(self._line(wrap[0]), wrap[0], wrap=wrap))
+        self._gap(wrap[0], wrap[0], wrap=wrap, beside=f"before `{self._right(at)}`, in new braces")
         if self.tokens[at].text not in _JUMPS:
-            self.gaps.append(Gap(self._line(wrap[1]), wrap[1], before=" ", behind="", wrap=wrap, after=True))
+            beside = f"after `{self._left(behind, at)}`, in new braces"
+            self._gap(wrap[1], wrap[1], before=" ", behind="", wrap=wrap, after=True, beside=beside)
         return behind
 
     def _simple(self, at: int, end: int) -> int:
@@ -201,27 +221,78 @@ class _Parser:
     def _line(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
 
+    def _gap(
+        self,
+        at: int,
+        offset: int,
+        before: str = "",
+        behind: str = " ",
+        wrap: tuple[int, int] | None = None,
+        after: bool = False,
+        beside: str = "",
+    ) -> None:
+        """`at` is where people look for it."""
+        column = at - self.text.rfind("\n", 0, at)
+        self.gaps.append(Gap(self._line(at), offset, before, behind, wrap, after, column=column, beside=beside))
+
+    def _between(self, at: int) -> str:
+        above = at and "\n" in self.text[self.tokens[at - 1].end : self._start(at)]
+        left = "" if above else self._left(at)
+        return f"between `{left}` and `{self._right(at)}`" if left else f"before `{self._right(at)}`"
+
+    def _left(self, at: int, first: int = 0) -> str:
+        """The end of what stands in front of a token, in the same line."""
+        start, depth = at, 0
+        while start > first and "\n" not in self.text[self.tokens[start - 1].end : self.tokens[at - 1].end]:
+            text = self.tokens[start - 1].text
+            depth += (text in (")", "]")) - (text in ("(", "["))
+            if start < at and text in (";", "{", "}") and not depth:
+                break
+            start -= 1
+        return _shortened(self.text[self.tokens[start].start : self.tokens[at - 1].end], at_end=True)
+
+    def _right(self, at: int) -> str:
+        """The beginning of what stands from a token on, in the same line."""
+        end, depth = at, 0
+        while end < len(self.tokens) and "\n" not in self.text[self._start(at) : self._start(end)]:
+            text = self.tokens[end].text
+            depth += (text in ("(", "[")) - (text in (")", "]"))
+            end += 1
+            if text in (";", "{", "}") and not depth:
+                break
+        return _shortened(self.text[self._start(at) : self.tokens[end - 1].end])
+
+    def _start(self, at: int) -> int:
+        return self.tokens[at].start if at < len(self.tokens) else len(self.text)
+
     def _gap_before(self, at: int) -> None:
         start = self.tokens[at].start
         line_start = self.text.rfind("\n", 0, start) + 1
         indent = self.text[line_start:start]
         if indent.strip():
-            self.gaps.append(Gap(self._line(start), start))
+            self._gap(start, start, beside=self._between(at))
         else:
-            self.gaps.append(Gap(self._line(start), line_start, before=indent, behind="\n"))
+            self._gap(start, line_start, before=indent, behind="\n")
 
     def _gap_at_end(self, opening: int, closing: int) -> None:
         start = self.tokens[closing].start
         line_start = self.text.rfind("\n", 0, start) + 1
         indent = self.text[line_start:start]
         if indent.strip():
-            self.gaps.append(Gap(self._line(start), start))
+            self._gap(start, start, beside=self._between(closing))
             return
         last = self.tokens[closing - 1].start if closing - 1 > opening else start
         first = self.text.rfind("\n", 0, last) + 1
         inner = re.match(r"[ \t]*", self.text[first:])
         deeper = inner[0] if inner is not None and len(inner[0]) > len(indent) else indent + "  "
-        self.gaps.append(Gap(self._line(start), line_start, before=deeper, behind="\n"))
+        self._gap(start, line_start, before=deeper, behind="\n")
+
+
+def _shortened(text: str, *, at_end: bool = False) -> str:
+    words = " ".join(text.split())
+    if len(words) <= _LONGEST:
+        return words
+    return f"…{words[-_LONGEST:]}" if at_end else f"{words[:_LONGEST]}…"
 
 
 def _is_function(head: list[str]) -> bool:

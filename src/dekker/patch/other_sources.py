@@ -24,7 +24,14 @@ def litmus_sheet(path: str, text: str, program: Program) -> Sheet:
 
 def rsmc_sheet(path: str, text: str, program: Program) -> Sheet:
     """Behind the labels of an instruction, so that jumps to them come to what is put in."""
-    return Sheet(path, text, tuple(Gap(span.line, span.start) for span in _spans(program)))
+    return Sheet(path, text, tuple(_gap_before(span) for span in _spans(program)))
+
+
+def _gap_before(span: Span) -> Gap:
+    line, column = span.source.line(span.line), span.column
+    statement = line[column - 1 :].partition(";")[0].strip()
+    beside = f"before `{statement};`" if line[: column - 1].strip() else ""
+    return Gap(span.line, span.start, column=column, beside=beside)
 
 
 def _spans(program: Program) -> Iterable[Span]:
@@ -49,4 +56,4 @@ def _row_gap(text: str, span: Span) -> Gap:
     right = "|".join(" " * len(cell) for cell in cells[column + 1 :])
     behind = ("|" + right if column + 1 < len(cells) else "") + ";\n"
     width = len(cells[column].lstrip())
-    return Gap(span.line, start, before=left, behind=behind, width=max(width, _SHORTEST))
+    return Gap(span.line, start, before=left, behind=behind, width=max(width, _SHORTEST), column=span.column)

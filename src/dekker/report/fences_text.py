@@ -23,8 +23,8 @@ NONE_NEEDED, PLACED, NO_HELP, WRONG_ANYWAY, UNDECIDED = (
 
 @dataclass(frozen=True)
 class FenceView:
-    """`without` says what goes wrong if this one is left out, where that was tried; `more` how many cycles it breaks
-    besides those listed, which are the shortest."""
+    """`beside` says between which statements, if several stand in the line; `without` what goes wrong if this one is
+    left out, where that was tried; `more` how many cycles it breaks besides those listed, which are the shortest."""
 
     file: str
     line: int
@@ -37,10 +37,16 @@ class FenceView:
     excerpt: str = ""
     function: str = ""
     more: int = 0
+    column: int = 1
+    beside: str = ""
+
+    @property
+    def where(self) -> str:
+        return self.beside or f"{'after' if self.after else 'before'} this line"
 
     @property
     def place(self) -> str:
-        return f"{self.file}:{self.line}: {'after' if self.after else 'before'} this line, in {self.function}"
+        return f"{self.file}:{self.line}:{self.column}: {self.where}, in {self.function}"
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,9 @@ def _fence_record(fence: FenceView) -> dict[str, object]:
     return {
         "file": fence.file,
         "line": fence.line,
+        "column": fence.column,
         "after": fence.after,
+        "where": fence.where,
         "function": fence.function,
         "kind": fence.kind,
         "text": fence.text,

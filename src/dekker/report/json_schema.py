@@ -249,7 +249,9 @@ _FENCE = _object(
     {
         "file": TEXT,
         "line": COUNT,
+        "column": COUNT,
         "after": FLAG,
+        "where": TEXT,
         "function": TEXT,
         "kind": TEXT,
         "text": TEXT,

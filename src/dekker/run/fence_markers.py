@@ -7,21 +7,19 @@ which they are known; all other positions are those of the original source.
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from dekker.errors import InputError
-from dekker.frontends import C_EXTENSIONS, is_c, parse_files, parse_program, read_text
+from dekker.frontends import C_EXTENSIONS, is_c
 from dekker.ir.instructions import Fence
 from dekker.ir.program import Function, Program
-from dekker.ir.validate import validate
-from dekker.patch import Patched, Sheet, insert
+from dekker.patch import Gap, Patched, Sheet, insert
 from dekker.patch.c_source import c_sheet
 from dekker.patch.other_sources import litmus_sheet, rsmc_sheet
 from dekker.run.check import CheckOptions, read_program
+from dekker.run.fence_files import Files, Reading, files_of, same_file
 from dekker.source import Source, Span
 from dekker.transform.fence_kinds import FenceKinds, kinds_for_c, kinds_for_litmus, kinds_for_rsmc
 from dekker.transform.rules import Rules
@@ -37,30 +35,39 @@ Choice = Mapping[int, str]
 
 @dataclass(frozen=True)
 class Marked:
-    """`gaps[k]` is what marker k stands for."""
+    """`sheets` are those of `files`, in their order; `gaps[k]` is what marker k stands for. `refused` are gaps in which
+    the compiler takes no statement."""
 
-    paths: tuple[str, ...]
+    files: Files
     original: Program
     program: Program
     sheets: tuple[Sheet, ...]
     gaps: tuple[GapKey, ...]
     kinds: FenceKinds
-    options: CheckOptions
+    refused: tuple[tuple[str, Gap], ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return self.files.paths
 
     def with_fences(self, choice: Choice) -> Program:
         functions = tuple(_with_fences(function, choice) for function in self.program.functions)
         return replace(self.program, functions=functions)
 
     def texts(self, choice: Choice, spellings: Mapping[str, str]) -> list[str]:
-        """The sources with these fences in them."""
+        """The files with these fences in them."""
         found = []
         for number, sheet in enumerate(self.sheets):
             here = {self.gaps[marker]: kind for marker, kind in choice.items() if self.gaps[marker][0] == number}
             found.append(insert(sheet, {gap: spellings[kind] for (_, gap), kind in here.items()}).text)
         return found
 
-    def reread(self, texts: Sequence[str]) -> Program:
-        return _read(self.paths, texts, self.options)
+    def place(self, marker: int) -> tuple[Sheet, Gap]:
+        sheet, gap = self.gaps[marker]
+        return self.sheets[sheet], self.sheets[sheet].gaps[gap]
+
+    def in_header(self, marker: int) -> bool:
+        return self.gaps[marker][0] >= len(self.paths)
 
 
 def marker_of(span: Span | None) -> int | None:
@@ -69,60 +76,95 @@ def marker_of(span: Span | None) -> int | None:
 
 def mark(paths: Sequence[str], rules: Rules, costs: Mapping[str, float], options: CheckOptions) -> Marked:
     original = read_program(paths, options)
-    texts = [read_text(path) for path in paths]
-    sheets, kinds = _sheets(paths, texts, original, rules, costs)
-    patched = [insert(sheet, dict.fromkeys(range(len(sheet.gaps)), kinds.marker)) for sheet in sheets]
-    program = _read(paths, [item.text for item in patched], options, keep_names=True)
+    files = files_of(paths, options)
+    all_sheets, kinds = _sheets(files, original, rules, costs)
+    sheets, patched, reading = _readable(files, all_sheets, kinds.marker)
     gaps: list[GapKey] = []
-    places = _Places(paths, sheets, patched, kinds.marker, gaps)
-    functions = tuple(places.remapped(function) for function in program.functions)
-    marked = replace(program, functions=functions, name=original.name, property=original.property)
-    return Marked(tuple(paths), original, marked, sheets, tuple(gaps), kinds, options)
+    places = _Places(files, reading, sheets, patched, kinds.marker, gaps)
+    functions = tuple(places.remapped(function) for function in reading.program.functions)
+    marked = replace(reading.program, functions=functions, name=original.name, property=original.property)
+    refused = tuple(
+        (sheet.path, gap)
+        for sheet, kept in zip(all_sheets, sheets, strict=True)
+        for gap in sheet.gaps
+        if gap not in kept.gaps
+    )
+    return Marked(files, original, marked, sheets, tuple(gaps), kinds, refused)
 
 
 def _sheets(
-    paths: Sequence[str], texts: Sequence[str], program: Program, rules: Rules, costs: Mapping[str, float]
+    files: Files, program: Program, rules: Rules, costs: Mapping[str, float]
 ) -> tuple[tuple[Sheet, ...], FenceKinds]:
-    if paths[0].endswith(".rsmc"):
-        return (rsmc_sheet(paths[0], texts[0], program),), kinds_for_rsmc(rules, costs)
-    if not is_c(paths[0]):
-        return (litmus_sheet(paths[0], texts[0], program),), kinds_for_litmus(rules, costs, program.architecture)
-    for path in paths:
+    texts, first = files.texts(), files.paths[0]
+    if first.endswith(".rsmc"):
+        return (rsmc_sheet(first, texts[0], program),), kinds_for_rsmc(rules, costs)
+    if not is_c(first):
+        return (litmus_sheet(first, texts[0], program),), kinds_for_litmus(rules, costs, program.architecture)
+    for path in files.paths:
         if path.endswith((".ll", ".i", ".ii")):
             hint = f"fences are put into sources: {' '.join(e for e in C_EXTENSIONS if e not in ('.ll', '.i', '.ii'))}"
             raise InputError(f"'{path}' is not a source that people edit", hint=hint)
-    return tuple(map(c_sheet, paths, texts)), kinds_for_c(rules, costs)
+    return tuple(map(c_sheet, files.all, texts)), kinds_for_c(rules, costs)
 
 
-def _read(paths: Sequence[str], texts: Sequence[str], options: CheckOptions, *, keep_names: bool = False) -> Program:
-    if not is_c(paths[0]):
-        program = parse_program(Source(paths[0], texts[0]))
-        validate(program)
-        return program
-    folders = [word for path in paths for word in ("-iquote", str(Path(path).absolute().parent))]
-    with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
-        copies = []
-        for number, (path, text) in enumerate(zip(paths, texts, strict=True)):
-            copy = Path(folder, str(number), Path(path).name)
-            copy.parent.mkdir()
-            copy.write_text(text, encoding="utf-8")
-            copies.append(str(copy))
-        program = parse_files(copies, (*options.flags, *folders), options.cc, options.nondet)
-    validate(program)
-    return program
+def _readable(files: Files, sheets: tuple[Sheet, ...], marker: str) -> tuple[tuple[Sheet, ...], list[Patched], Reading]:
+    """The texts with markers, without gaps in which the compiler does not take them: what looks like a place for a
+    statement need not be one when macros are expanded."""
+
+    def attempt(keys: Sequence[GapKey]) -> tuple[tuple[Sheet, ...], list[Patched], Reading]:
+        kept = tuple(_only(sheet, number, frozenset(keys)) for number, sheet in enumerate(sheets))
+        patched = [insert(sheet, dict.fromkeys(range(len(sheet.gaps)), marker)) for sheet in kept]
+        return kept, patched, files.read([item.text for item in patched])
+
+    def reads(keys: Sequence[GapKey]) -> bool:
+        try:
+            attempt(keys)
+        except InputError:
+            return False
+        return True
+
+    keys = [(number, gap) for number, sheet in enumerate(sheets) for gap in range(len(sheet.gaps))]
+    try:
+        return attempt(keys)
+    except InputError:
+        attempt(())  # if a copy of the sources cannot be read as it is, that is the error to show
+        return attempt(_accepted(keys, reads))
+
+
+def _only(sheet: Sheet, number: int, keys: Set[GapKey]) -> Sheet:
+    return replace(sheet, gaps=tuple(gap for index, gap in enumerate(sheet.gaps) if (number, index) in keys))
+
+
+def _accepted(keys: Sequence[GapKey], reads: Callable[[Sequence[GapKey]], bool]) -> Sequence[GapKey]:
+    """The gaps that can be taken together, by halves."""
+    if reads(keys):
+        return keys
+    if len(keys) == 1:
+        return ()
+    middle = len(keys) // 2
+    first, second = _accepted(keys[:middle], reads), _accepted(keys[middle:], reads)
+    both = (*first, *second)
+    return both if not first or not second or reads(both) else max(first, second, key=len)
 
 
 class _Places:
     """From positions in the marked texts to those in the original ones."""
 
     def __init__(
-        self, paths: Sequence[str], sheets: Sequence[Sheet], patched: Sequence[Patched], marker: str, gaps: list[GapKey]
+        self,
+        files: Files,
+        reading: Reading,
+        sheets: Sequence[Sheet],
+        patched: Sequence[Patched],
+        marker: str,
+        gaps: list[GapKey],
     ) -> None:
         self.gaps = gaps
         self._numbers: dict[GapKey, int] = {}
         self._marker = len(marker)
         self._patched = patched
-        self._originals = [Source(path, sheet.text) for path, sheet in zip(paths, sheets, strict=True)]
+        self._names = reading.names
+        self._originals = [Source(path, sheet.text) for path, sheet in zip(files.all, sheets, strict=True)]
         self._starts = [sorted((place, gap) for gap, place in item.places.items()) for item in patched]
         self._sources: dict[Source, int | None] = {}
 
@@ -156,10 +198,9 @@ class _Places:
         return self._numbers[gap]
 
     def _sheet(self, source: Source) -> int | None:
-        """By the text: names of files that only exist for a moment say nothing."""
         if source not in self._sources:
-            texts = [item.text for item in self._patched]
-            self._sources[source] = texts.index(source.text) if source.text in texts else None
+            found = (number for number, name in enumerate(self._names) if same_file(name, source.name))
+            self._sources[source] = next(found, None)
         return self._sources[source]
 
 

@@ -33,8 +33,6 @@ from dekker.witness import DEADLOCK
 
 Slot = tuple[int, str]
 
-_TIE = 1e-4
-
 
 class Undecided(Exception):
     """A check did not come to an end."""
@@ -78,13 +76,13 @@ class Cheapest:
 
 
 def cheapest_fences(
-    marked: Marked, checker: Checker, universe: frozenset[int], merit: Callable[[Slot], float]
+    marked: Marked, checker: Checker, universe: frozenset[int], dislike: Callable[[Slot], float]
 ) -> Cheapest:
-    """`merit`, from 0 to 1, decides between fences of the same cost."""
+    """`dislike` decides between fences of the same cost."""
     kinds = marked.kinds
     slots: list[Slot] = sorted((marker, kind) for marker in universe for kind in kinds.texts)
     number = {slot: index for index, slot in enumerate(slots)}
-    costs = [kinds.costs[slot[1]] * (1 + _TIE * (1 - merit(slot))) for slot in slots]
+    costs, ties = [kinds.costs[kind] for _, kind in slots], [dislike(slot) for slot in slots]
     exclusive = [[number[marker, kind] for kind in kinds.texts] for marker in universe]
     demands: list[frozenset[Slot]] = []
     choice: dict[int, str] = {}
@@ -96,7 +94,7 @@ def cheapest_fences(
         if not demand:
             return Cheapest(None, report, demands)
         demands.append(demand)
-        cover = cheapest_cover(costs, [[number[slot] for slot in item] for item in demands], exclusive)
+        cover = cheapest_cover(costs, [[number[slot] for slot in item] for item in demands], exclusive, ties)
         choice = _as_choice(kinds, (slots[index] for index in cover))
 
 

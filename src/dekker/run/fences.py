@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from dekker.cat.model import Model
 from dekker.errors import InputError
@@ -19,19 +19,22 @@ from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, W
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions
 from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
+from dekker.run.fence_notes import nothing_asserted, open_pairs, refused_places
 from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppable
 from dekker.run.fence_spelling import spellings
+from dekker.run.fence_ties import dislike
 from dekker.run.prepare import prepare
 from dekker.task import Progress
 from dekker.transform.classes import classes_of
 from dekker.transform.cycles import Cycles, Segment, candidates, critical_cycles
 from dekker.transform.describe import describe_cycles
-from dekker.transform.fence_placement import Places, broken_cycles, find_places, place_fences, useful_markers
+from dekker.transform.fence_placement import Placement, Places, broken_cycles, find_places, place_fences, useful_markers
 from dekker.transform.graph import event_graph
 from dekker.transform.rules import rules_of
 
 SC = "sc"
 MOST_DESCRIBED = 100
+_PAIRS = 0.1
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,12 @@ class FenceOptions:
 
 @dataclass(frozen=True)
 class Proposal:
-    """`texts` are the sources with the fences, in the order of the paths."""
+    """`texts` are the sources with the fences, in the order of the paths; `headers` the headers that get some, by
+    path."""
 
     report: FencesReport
     texts: tuple[str, ...]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def propose(
@@ -71,7 +76,8 @@ def propose(
         proposal = work.robust() if options.robust else work.cheapest()
     except Undecided as undecided:
         proposal = work.undecided(undecided)
-    report = replace(proposal.report, time_s=time.monotonic() - started, checks=work.checker.checks)
+    notes = (*proposal.report.notes, *nothing_asserted(marked.original))
+    report = replace(proposal.report, time_s=time.monotonic() - started, checks=work.checker.checks, notes=notes)
     return replace(proposal, report=report)
 
 
@@ -102,6 +108,15 @@ def _analysis(marked: Marked, model: Model) -> _Analysis:
     return _Analysis(places, critical_cycles(classes))
 
 
+@dataclass(frozen=True)
+class _Patch:
+    """The texts of the files with fences, the program that they are, and how each kind is written."""
+
+    texts: Sequence[str]
+    program: Program
+    written: Mapping[str, str]
+
+
 @dataclass
 class _Work:
     marked: Marked
@@ -110,6 +125,7 @@ class _Work:
     options: FenceOptions
     analysis: _Analysis
     _pairs: Counter[Segment] | None = None
+    _disliked: Mapping[int, float] | None = None
 
     def cheapest(self) -> Proposal:
         before = self.checker.holds(self.marked.original)
@@ -119,12 +135,13 @@ class _Work:
         if alone.verdict is Verdict.UNSAFE:
             return self._plain(WRONG_ANYWAY, notes=(_what_goes_wrong(alone),))
         useful = self._useful()
-        found = cheapest_fences(self.marked, self.checker, useful, self._merit)
+        found = cheapest_fences(self.marked, self.checker, useful, self._dislike)
         if found.choice is None:
             everything = frozenset(range(len(self.marked.gaps)))
-            found = cheapest_fences(self.marked, self.checker, everything, self._merit)
+            found = cheapest_fences(self.marked, self.checker, everything, self._dislike)
         if found.choice is None:
-            return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report),))
+            pairs = self._placement().open_pairs if self.analysis.cycles.complete else ()
+            return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report), *self._open_pairs(pairs)))
         return self._placed(found.choice, before)
 
     def robust(self) -> Proposal:
@@ -134,15 +151,11 @@ class _Work:
                 "there are too many critical cycles to break them all by an optimal choice",
                 hint="without --robust, only what the property needs is fenced",
             )
-        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
+        placement = self._placement()
         if not placement.fences and not placement.open_pairs:
             return self._plain(NONE_NEEDED, "there is no critical cycle")
-        notes: tuple[str, ...] = ()
-        if placement.open_pairs:
-            count = len(placement.open_pairs)
-            notes = (f"no fence can be put between {count} pairs of accesses, which are in one statement",)
         choice = {self._representatives().get(marker, marker): kind for marker, kind in placement.fences.items()}
-        return self._placed(choice, None, notes)
+        return self._placed(choice, None, self._open_pairs(placement.open_pairs))
 
     def undecided(self, undecided: Undecided) -> Proposal:
         """What breaks all cycles is a good answer, though not a verified one."""
@@ -150,27 +163,25 @@ class _Work:
         cycles = self.analysis.cycles
         if not cycles.complete:
             return self._plain(UNDECIDED, notes=(note,))
-        placement = place_fences(self.analysis.places, cycles.found, self.marked.kinds)
-        views = self._views(placement.fences, self._spellings(), {})
+        placement = self._placement()
+        patch = self._patched(placement.fences)
+        views = self._views(placement.fences, patch.written, {})
         unverified = "these fences break all critical cycles; whether the property holds was not checked"
         report = FencesReport(
             self.marked.original.name, self.model.name, UNDECIDED, views, "", (note, unverified), len(cycles.found)
         )
-        return Proposal(report, tuple(self.marked.texts(placement.fences, self._spellings())))
+        return self._proposal(report, patch.texts)
 
     def _placed(self, choice: Choice, before: CheckReport | None, notes: tuple[str, ...] = ()) -> Proposal:
-        written = self._spellings()
-        texts = self.marked.texts(choice, written)
-        patched = self.marked.reread(texts)
-        patched = replace(patched, property=self.marked.original.property)
-        after = self.checker.holds(patched)
+        patch = self._patched(choice)
+        after = self.checker.holds(patch.program)
         if after.verdict is Verdict.UNSAFE:
             fails = f"with the fences in the source the property fails: {_what_goes_wrong(after)}"
             return self._plain(NO_HELP, notes=(*notes, fails))
         without = self._without(choice) if self.options.minimal else {}
         if self.options.minimal and self.options.robust:
             notes += tuple(
-                f"the fence of line {self._line(marker)} is not needed for the property"
+                f"the fence of {self._position(marker)} is not needed for the property"
                 for marker, said in without.items()
                 if not said
             )
@@ -181,14 +192,46 @@ class _Work:
             self.marked.original.name,
             self.model.name,
             PLACED,
-            self._views(choice, written, without),
+            self._views(choice, patch.written, without),
             verified,
-            notes,
+            notes + self._refused(),
             len(self.analysis.cycles.found),
             self.analysis.cycles.complete,
             self.options.minimal and all(without.values()),
         )
-        return Proposal(report, tuple(texts))
+        return self._proposal(report, patch.texts)
+
+    def _proposal(self, report: FencesReport, texts: Sequence[str]) -> Proposal:
+        files, sheets = self.marked.files, self.marked.sheets
+        sources = len(files.paths)
+        changed = {
+            path: text
+            for path, text, sheet in zip(files.headers, texts[sources:], sheets[sources:], strict=True)
+            if text != sheet.text
+        }
+        return Proposal(report, tuple(texts[:sources]), changed)
+
+    def _patched(self, choice: Choice) -> _Patch:
+        """Functions and macros of the source may not be known yet where a fence is needed: then it is assembly."""
+        first = spellings(self.marked, rules_of(self.model.name).name)
+        try:
+            return self._written(choice, first)
+        except InputError:
+            return self._written(choice, self.marked.kinds.texts)
+
+    def _written(self, choice: Choice, written: Mapping[str, str]) -> _Patch:
+        texts = self.marked.texts(choice, written)
+        program = self.marked.files.read(texts).program
+        return _Patch(texts, replace(program, property=self.marked.original.property), written)
+
+    def _refused(self) -> tuple[str, ...]:
+        return tuple(refused_places(self.marked))
+
+    def _open_pairs(self, segments: Iterable[Segment]) -> tuple[str, ...]:
+        return tuple(open_pairs(self.analysis.places.classes, self.marked.files, segments))
+
+    def _placement(self) -> Placement:
+        return place_fences(self.analysis.places, self.analysis.cycles.found, self.marked.kinds, self._ties())
 
     def _without(self, choice: Choice) -> dict[int, str]:
         found = {}
@@ -204,11 +247,11 @@ class _Work:
             outcome,
             (),
             verified,
-            notes,
+            notes + (() if outcome in (NONE_NEEDED, WRONG_ANYWAY) else self._refused()),
             len(cycles.found),
             cycles.complete,
         )
-        return Proposal(report, tuple(sheet.text for sheet in self.marked.sheets))
+        return self._proposal(report, [sheet.text for sheet in self.marked.sheets])
 
     def _useful(self) -> frozenset[int]:
         cycles = self.analysis.cycles
@@ -221,8 +264,17 @@ class _Work:
         same = self._representatives()
         return frozenset(same.get(marker, marker) for marker in found)
 
+    def _dislike(self, slot: tuple[int, str]) -> float:
+        """Of places that are as good otherwise, that is better which keeps more of the pairs of cycles in order."""
+        costs = self.marked.kinds.costs
+        return self._ties()[slot[0]] + _PAIRS * (1 - self._merit(slot)) * costs[slot[1]] / max(costs.values())
+
+    def _ties(self) -> Mapping[int, float]:
+        if self._disliked is None:
+            self._disliked = dislike(self.marked)
+        return self._disliked
+
     def _merit(self, slot: tuple[int, str]) -> float:
-        """How many of the pairs of cycles it keeps in order."""
         if self._pairs is None:
             weak = self.analysis.places.weak
             self._pairs = Counter(segment for cycle in self.analysis.cycles.found for segment in weak(cycle))
@@ -235,16 +287,13 @@ class _Work:
             found |= _same_place(function)
         return found
 
-    def _spellings(self) -> dict[str, str]:
-        return spellings(self.marked, rules_of(self.model.name).name)
-
     def _how(self, report: CheckReport) -> str:
         bound = " within the bounds" if report.verdict is Verdict.SAFE_WITHIN_BOUND else ""
         return f"the property holds{bound} in all executions under {self.model.name} (engine {report.engine})"
 
-    def _line(self, marker: int) -> int:
-        sheet, gap = self.marked.gaps[marker]
-        return self.marked.sheets[sheet].gaps[gap].line
+    def _position(self, marker: int) -> str:
+        sheet, gap = self.marked.place(marker)
+        return f"{sheet.path}:{gap.line}:{gap.column}"
 
     def _function(self, marker: int) -> str:
         functions = self.marked.program.functions
@@ -255,13 +304,12 @@ class _Work:
         places, cycles = self.analysis.places, self.analysis.cycles.found
         found = []
         for marker, kind in choice.items():
-            sheet, number = self.marked.gaps[marker]
-            gap = self.marked.sheets[sheet].gaps[number]
-            lines = self.marked.sheets[sheet].text.splitlines()
+            sheet, gap = self.marked.place(marker)
+            lines = sheet.text.split("\n")
             numbers = list(broken_cycles(places, cycles, marker, kind))
             broken = [cycles[index] for index in numbers[:MOST_DESCRIBED]]
             view = FenceView(
-                self.marked.paths[sheet],
+                sheet.path,
                 gap.line,
                 gap.after,
                 kind,
@@ -272,9 +320,11 @@ class _Work:
                 lines[gap.line - 1].strip() if gap.line <= len(lines) else "",
                 self._function(marker),
                 max(0, len(numbers) - MOST_DESCRIBED),
+                gap.column,
+                gap.beside,
             )
             found.append(view)
-        return tuple(sorted(found, key=lambda view: (view.file, view.line)))
+        return tuple(sorted(found, key=lambda view: (view.file, view.line, view.column)))
 
 
 def _same_place(function: Function) -> dict[int, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from dekker.errors import UnsupportedError
 from dekker.frontends import parse_files
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
@@ -14,6 +16,8 @@ from dekker.task import Task
 from dekker.transform.c_output import instrumented_c
 from dekker.transform.instrument import instrument
 from dekker.transform.selection import select
+
+SC = "sc"
 
 
 def instrument_files(
@@ -32,8 +36,21 @@ def instrument_files(
 def instrumented_text(program: Program, model_name: str, asked: str | None, buffer: int | None = None) -> str:
     model = load_model(model_name)
     program = prepare(program, model, reduce_updates=False)
-    name = framework_model(Task(program, model))
     chosen = strategy(asked)
-    selection = select(program, name, chosen)
-    instrumented = instrument(program, name, selection.delayed, buffer, always=True)
+    try:
+        name = framework_model(Task(program, model))
+        selection = select(program, name, chosen)
+        instrumented = instrument(program, name, selection.delayed, buffer, always=True)
+    except UnsupportedError as error:
+        error.diagnostic = replace(error.diagnostic, hint=_hint(error.diagnostic.hint, model_name))
+        raise
     return instrumented_c(program, instrumented, name, chosen.value)
+
+
+def _hint(said: str | None, model_name: str) -> str | None:
+    """There is no other engine here."""
+    if model_name == SC:
+        return "under sc nothing is delayed: the program is already what `dekker instrument` would write"
+    if said is None or "--engine" not in said:
+        return said
+    return "`dekker check` with --engine rsmc or --engine axiomatic checks the program itself"

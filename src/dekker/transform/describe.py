@@ -9,7 +9,7 @@ from dekker.ir.families import family_of
 from dekker.ir.shapes import part_name
 from dekker.source import Span
 from dekker.transform.classes import Classes, EventClass
-from dekker.transform.cycles import Cycle, is_critical, relaxed_links
+from dekker.transform.cycles import Cycle, Segment, is_critical, relaxed_links
 from dekker.transform.events import AccessPoint, span_of
 from dekker.transform.graph import Atom, Event, EventGraph
 from dekker.transform.values import Allocation, Handle
@@ -94,6 +94,10 @@ def describe(classes: Classes, cycle: Cycle) -> CycleView:
     shapes = ["".join(access.direction for access in thread.accesses) for thread in threads]
     turned = (*threads[start:], *threads[:start]), (*found[start:], *found[:start])
     return CycleView(family_of(shapes), *turned, critical=critical)
+
+
+def describe_pair(classes: Classes, segment: Segment) -> ThreadView:
+    return _pair(classes, classes.all[segment.first], classes.all[segment.second])
 
 
 def atom_name(graph: EventGraph, atom: Atom) -> str:

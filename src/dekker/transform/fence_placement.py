@@ -137,11 +137,15 @@ class _Need:
     alternatives: tuple[tuple[Segment, str], ...]
 
 
-def place_fences(places: Places, cycles: Iterable[Cycle], kinds: FenceKinds) -> Placement:
+def place_fences(
+    places: Places, cycles: Iterable[Cycle], kinds: FenceKinds, dislike: Mapping[int, float] | None = None
+) -> Placement:
+    """`dislike` decides between markers that cost the same."""
     needs = sorted(set(_needs(places.classes, cycles)), key=lambda need: need.alternatives)
     slots: list[Slot] = sorted({(marker, kind) for at in places.at for marker in at.values() for kind in kinds.texts})
     number = {slot: index for index, slot in enumerate(slots)}
     costs = [kinds.costs[kind] for _, kind in slots]
+    ties = None if dislike is None else [dislike[marker] for marker, _ in slots]
     exclusive = [[number[marker, kind] for kind in kinds.texts] for marker in {marker for marker, _ in slots}]
     demands: set[frozenset[Slot]] = set()
     chosen: dict[int, str] = {}
@@ -160,7 +164,7 @@ def place_fences(places: Places, cycles: Iterable[Cycle], kinds: FenceKinds) -> 
                 found = True
         if not found:
             break
-        cover = cheapest_cover(costs, [[number[slot] for slot in demand] for demand in demands], exclusive)
+        cover = cheapest_cover(costs, [[number[slot] for slot in demand] for demand in demands], exclusive, ties)
         chosen = _strongest(kinds, (slots[index] for index in cover))
     return Placement(chosen, tuple(sorted(hopeless)))
 

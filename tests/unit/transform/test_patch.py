@@ -24,6 +24,13 @@ SOURCES = {
     ),
     "void f() { std::thread t([&](int a) { x = a; }); }": "void f() { @std::thread t([&](int a) { @x = a; @}); @}",
     "#define M(x) { x; }\nvoid f(void) { M(a) }": "#define M(x) { x; }\nvoid f(void) { @M(a) @}",
+    "#define M(x) \\\r\n { x; }\r\nvoid f(void) { M(a) }": "#define M(x) \\\r\n { x; }\r\nvoid f(void) { @M(a) @}",
+    "#define M 1 /* {\n { */\nvoid f(void) { a(); }": "#define M 1 /* {\n { */\nvoid f(void) { @a(); @}",
+    "void f(void) { a(); // b \\\n c(); }\n d(); }": "void f(void) { @a(); // b \\\n c(); }\n @\n d(); @}",
+    "void f(void) { a(); // b \\ \r\n c(); }\r\n d(); }": (
+        "void f(void) { @a(); // b \\ \r\n c(); }\r\n @\r\n d(); @}"
+    ),
+    'void f(void) { p("}\\\r\n{;"); a(); \\\n b(); }': 'void f(void) { @p("}\\\r\n{;"); @a(); \\\n @\n b(); @}',
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dekker.frontends.c.llvm.lexer import unescaped
 from dekker.frontends.c.llvm.module import Module
-from dekker.source import Source, Span
+from dekker.source import Source, Span, with_line_feeds
 
 _FIELD = re.compile(r'(\w+): (?:(!\d+)|"([^"]*)"|(\w+))')
 _WORD = re.compile(r"\w+|\S")
@@ -94,17 +94,20 @@ class DebugInformation:
 
 
 def _column_in(line: str, column: int) -> int:
-    """Counted from 0. In preprocessed texts, columns are those of expanded macros and may lie behind the line."""
+    """Counted from 0, and in characters: compilers count bytes. In preprocessed texts, columns are those of expanded
+    macros and may lie behind the line."""
+    if not line.isascii():
+        column = len(line.encode()[: column - 1].decode("utf-8", "ignore")) + 1
     return max(0, column - 1) if column <= len(line) else len(line) - len(line.lstrip())
 
 
 @cache
 def _text_of(path: str, stamp: int) -> Source:
     try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        text = Path(path).read_bytes().decode("utf-8", errors="replace")
     except OSError:
         text = "\n" * 100_000
-    return Source(_shown(path), text)
+    return Source(_shown(path), with_line_feeds(text))
 
 
 def read_source(path: str) -> Source:
