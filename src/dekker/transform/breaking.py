@@ -116,10 +116,13 @@ def _writers(classes: Classes, reader: EventClass) -> Iterator[AccessPoint]:
 
 
 def with_all_between(classes: Classes, segments: Iterable[Segment]) -> Iterator[AccessPoint]:
-    """Pairs with everything between, and all that may write what the first of a pair reads."""
+    """Pairs with everything between, and all that may write what the first of a pair reads. Nothing is delayed beyond
+    the start or the end of a thread."""
     graph = classes.graph
     for first, second in sorted(segments):
         start, end = classes.all[first], classes.all[second]
+        if start.is_of_threads or end.is_of_threads:
+            continue
         between = start.mask | end.mask
         for event in graph.members(start.thread, start.after):
             if graph.after[event.number] & end.mask:

@@ -166,7 +166,7 @@ def _everything_in(classes: Classes, cycles: Cycles) -> Iterator[AccessPoint]:
 def _mask_of(part: list[EventClass], thread: int, direction: str) -> int:
     found = 0
     for item in part:
-        if item.thread == thread and item.direction == direction:
+        if item.thread == thread and item.direction == direction and not item.is_of_threads:
             found |= item.mask
     return found
 
