@@ -85,9 +85,10 @@ class Result:
         return self.report.engine
 
     @property
-    def executions(self) -> int:
-        """Complete ones, in which all threads end."""
-        return self.report.result.complete_executions
+    def executions(self) -> int | None:
+        """Complete ones, in which all threads end. Engines that search states do not count them: None."""
+        result = self.report.result
+        return result.complete_executions if result.counts_executions else None
 
     @property
     def blocked(self) -> int:
@@ -172,7 +173,10 @@ class Result:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Result {self.verdict.value} under {self.model}: {self.executions} executions>"
+        covered = (
+            f"{self.executions} executions" if self.executions is not None else f"{self.statistics['states']} states"
+        )
+        return f"<Result {self.verdict.value} under {self.model}: {covered}>"
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,12 @@ def test_what_holds() -> None:
     assert (result.bound, result.violations, result.counterexample, result.states) == ("", (), None, [])
 
 
+def test_searches_of_states_count_no_executions() -> None:
+    result = dekker.check(SB, model="tso", engine="states")
+    assert result.executions is None
+    assert repr(result).endswith(" states>")
+
+
 @pytest.mark.parametrize("engine", ["rsmc", "states"])
 def test_several_threads_explore(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
