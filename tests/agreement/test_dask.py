@@ -291,7 +291,9 @@ def test_an_interrupt_says_what_was_covered(tmp_path: Path, address: str) -> Non
     assert read_checkpoint(state).progress.rest.units
 
 
-def test_an_interrupt_while_a_local_cluster_starts_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_a_local_cluster_starts_is_heeded(
+    monkeypatch: pytest.MonkeyPatch, heeds_interrupts: None
+) -> None:
     """By this process, when the cluster is there to be closed; those that are started ignore it."""
     closed: list[bool] = []
     blocked: list[str] = []

@@ -54,7 +54,7 @@ def note_names(records: Iterator[Record], found: list[str]) -> None:
 
 @pytest.mark.parametrize("ending", ["interrupt", "death"])
 def test_what_was_done_behind_a_slow_test_is_reported(
-    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heeds_interrupts: None
 ) -> None:
     monkeypatch.setattr(batch, "run_test", run_slowly)
     tests = some_tests(tmp_path)
