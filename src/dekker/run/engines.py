@@ -14,7 +14,7 @@ from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.result import ENDED_WAITING, Result, Violation
 from dekker.run.open_loops import open_loop
-from dekker.run.turns import TOO_LONG, may_take_turns, run_in_turns
+from dekker.run.turns import TOO_LONG, goes_wrong, may_take_turns, run_in_turns
 from dekker.task import Task, with_time_left
 
 Run = Callable[[Task], Result]
@@ -212,8 +212,7 @@ def _shorter(task: Task) -> Result | None:
     """With a bound for all loops, also for those whose end is known or that have none. If the end of all is known, what
     lies before the bound says too little for a verdict, unless something goes wrong there."""
     found = rsmc.run(replace(task, limits=replace(task.limits, counts_known_rounds=True)))
-    is_wrong = bool(found.violations or found.deadlocks or found.flags)
-    if found.stopped_by == TOO_LONG or not (is_wrong or open_loop(task.program)):
+    if found.stopped_by == TOO_LONG or not (goes_wrong(task, found) or open_loop(task.program)):
         return None
     return replace(found, choice="an execution has more than 1024 events, so that --unroll bounds every loop")
 

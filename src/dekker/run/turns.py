@@ -46,10 +46,10 @@ def run_in_turns(task: Task) -> tuple[str, Result]:
         searched = _search(with_time_left(task, monotonic() - started), exploring.turn_s)
         if _is_answer(searched):
             return states.NAME, replace(searched, choice=reason)
+        if searched.stopped_by == "interrupt" and explored.stopped_by is not None:
+            return rsmc.NAME, replace(explored, stopped_by="interrupt")
         if explored.stopped_by != END_OF_TURN:
             return rsmc.NAME, explored
-        if searched.stopped_by == "interrupt":
-            return rsmc.NAME, replace(explored, stopped_by="interrupt")
         exploring.turn_s *= GROWTH
         exploring.is_last = searched.stopped_by in ("memory", UNSUPPORTED)
 
@@ -59,9 +59,14 @@ def _reason_to_search(task: Task, explored: Result) -> str | None:
         return f"rsmc had not ended after {explored.complete_executions} executions"
     if explored.stopped_by == TOO_LONG:
         return "an execution is too long for rsmc"
-    if explored.stopped_by is None and explored.cut and not (explored.violations or explored.deadlocks):
+    if explored.stopped_by is None and explored.cut and not goes_wrong(task, explored):
         return f"rsmc would have cut loops that go round more than {task.limits.unroll} times"
     return None
+
+
+def goes_wrong(task: Task, explored: Result) -> bool:
+    is_deadlock = task.limits.deadlocks and explored.deadlocks
+    return bool(explored.violations or explored.flags or is_deadlock)
 
 
 def _is_answer(searched: Result) -> bool:

@@ -135,6 +135,12 @@ def test_an_interrupt_leaves_what_was_explored(monkeypatch: pytest.MonkeyPatch) 
     assert 0 < result.statistics["complete"] < ALL_OF_THEM
 
 
+def test_an_interrupt_ends_it_where_an_execution_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "run", lambda task: Result(stopped_by="interrupt"))
+    limits = Limits(counts_known_rounds=False, stop_at_first=True)
+    assert run_engine(None, Task(too_long(), load_model("sc"), limits))[1].stopped_by == "interrupt"
+
+
 def test_time_ends_both(monkeypatch: pytest.MonkeyPatch) -> None:
     short_turns(monkeypatch)
     monkeypatch.setattr(states, "run", lambda task: Result(stopped_by="time"))

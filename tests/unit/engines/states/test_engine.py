@@ -323,3 +323,12 @@ def test_footprints() -> None:
     found = footprints(program)
     assert found.touches["f"] == [2, 1, ANYTHING]
     assert found.future["main"] == [(3, ANYTHING), (0, HEAP), (0, HEAP), (0, 0)]
+
+
+def test_buffers_that_are_full_of_stores_to_one_place_are_flushed_in_few_ways() -> None:
+    """There are 601 080 390 orders, and few different ends."""
+    text = "program turns architecture none\nobject x[4]\nfunction P() {\nL:\n  r0 = load.4 [&x]\n"
+    text += "  store.4 [&x] = (r0 xor.32 1)\n  branch (r0 ne.32 5) -> L\n}\n"
+    program = parse_program(Source("turns.ir", text + "thread P0 runs P\nthread P1 runs P\nobserve [x].4\n"))
+    result = engine.run(Task(program, load_model("tso"), search=Search(buffer=16)))
+    assert (result.stopped_by, result.statistics["largest_buffer"]) == (None, 16)
