@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     "--models",
     "-m",
     multiple=True,
-    help=f"Names of models or .cat files with commas between, once or several times (default: {','.join(USUAL_MODELS)} and the "
-    "program's own, rc11 for C, as far as they know its fences).",
+    help="Names of models or .cat files with commas between, once or several times (default: "
+    f"{','.join(USUAL_MODELS)} and the program's own, rc11 for C, as far as they know its fences).",
 )
 @click.option(
     "--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc, and axiomatic for what that cannot run)"
