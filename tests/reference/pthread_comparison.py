@@ -41,6 +41,7 @@ MODELS = ("sc", "tso")
 TIMEOUT_S = 1.0
 UNROLL = 8
 BATCH = 25
+SHRINK_S, SHRINK_AT_MOST = 10.0, 4
 QUICK = ("rsmc", "states")
 SLOW = ("axiomatic", transform.NAME)
 
@@ -56,7 +57,7 @@ def compile_programs(programs: Sequence[Program]) -> list[Representation]:
     with tempfile.TemporaryDirectory(prefix="dekker-machine-") as folder:
         file = Path(folder) / "programs.c"
         file.write_text(PRELUDE + "".join(texts), encoding="utf-8")
-        module = compile_file(str(file), ("-g0",)).source.text
+        module = compile_file(str(file), ("-g0", "-w")).source.text
     return [_lowered(_part(module, number), program, number) for number, program in enumerate(programs)]
 
 
@@ -227,15 +228,17 @@ def is_wrong(program: Program, engines: Sequence[str]) -> bool:
 
 def shrunk(program: Program, engines: Sequence[str]) -> Program:
     """Without what can be left out while the engines are still wrong."""
-    while True:
+    deadline = process_time() + SHRINK_S
+    while process_time() < deadline:
         smaller = next((item for item in smaller_programs(program) if is_wrong(item, engines)), None)
         if smaller is None:
-            return program
+            break
         program = smaller
+    return program
 
 
 def main(first: int, number: int, flavours: Sequence[str]) -> None:
-    total, started = Coverage(), process_time()
+    total, n_problems, started = Coverage(), Counter[str](), process_time()
     for seed, flavour, program, coverage in campaign(range(first, first + number), flavours):
         total.programs += 1
         total.answers += coverage.answers
@@ -244,7 +247,8 @@ def main(first: int, number: int, flavours: Sequence[str]) -> None:
         if coverage.problems:
             total.problems += coverage.problems
             engines = sorted({problem.split()[0] for problem in coverage.problems})
-            small = shrunk(program, engines)
+            n_problems[flavour] += 1
+            small = shrunk(program, engines) if n_problems[flavour] <= SHRINK_AT_MOST else program
             print(f"--- {flavour} {seed}: {'; '.join(coverage.problems)}\n{program_text(small)}", flush=True)
     print(f"{total.programs} programs, {process_time() - started:.1f} s; answers {dict(total.answers)}, not compared "
           f"{dict(total.not_compared)}; wrong {dict(total.wrong)}; problems {len(total.problems)}")  # fmt: skip

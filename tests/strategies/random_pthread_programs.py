@@ -50,6 +50,7 @@ from tests.reference.pthread_syntax import (
     Update,
     Wait,
     While,
+    statements_of,
 )
 
 A, B = Local("a"), Local("b")
@@ -108,10 +109,10 @@ class _Generator:
 
     def program(self) -> Program:
         n_spawned = self.random.choice((1, 2, 2, 2))
-        threads = [self._thread() for _ in range(n_spawned)]
-        n_waiting = sum("BarrierWait" in repr(body) for body in threads)
+        threads = (self._main(n_spawned), *(self._thread() for _ in range(n_spawned)))
+        n_waiting = sum(any(isinstance(item, BarrierWait) for item in statements_of(body)) for body in threads)
         barriers = (("bar", self.random.choice((n_waiting, n_waiting, 2))),) if n_waiting else ()
-        return Program((self._main(n_spawned), *threads), barriers=barriers)
+        return Program(threads, barriers=barriers)
 
     def _thread(self) -> Body:
         body = self._block(self.random.randint(2 if self.flavour.shapes > 2 else 1, self.flavour.shapes))
