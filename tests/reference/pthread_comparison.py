@@ -95,9 +95,7 @@ KINDS = {
     "memory": machine.NULL,
     "join": machine.INVALID_JOIN,
 }
-MEMORY = frozenset(
-    (machine.AFTER_FREE, machine.DOUBLE_FREE, machine.INVALID_FREE, machine.NULL, machine.DANGLING)
-)
+MEMORY = frozenset((machine.AFTER_FREE, machine.DOUBLE_FREE, machine.INVALID_FREE, machine.NULL, machine.DANGLING))
 """After these, what a thread does is not the program's: engines may find more."""
 
 
@@ -147,7 +145,9 @@ def _signed(state: tuple[int, ...]) -> tuple[int, ...]:
 def difference(name: str, program: Program, expected: Outcomes, answer: Answer, present: Sequence[int]) -> str | None:
     """What the engine has too little of, or too much; `present` are the positions of the variables that it shows."""
     final = {tuple(values[at] for at in present) for values in expected.final}
-    unjoined = sum(isinstance(s, Join) for body in program.threads for s in statements_of(body)) < len(program.threads) - 1
+    unjoined = (
+        sum(isinstance(s, Join) for body in program.threads for s in statements_of(body)) < len(program.threads) - 1
+    )
     compared = set(expected.wrong), set(answer.wrong)
     if expected.endless or name == transform.NAME:
         compared = compared[0] - {machine.DEADLOCK}, compared[1] - {machine.DEADLOCK}
@@ -209,9 +209,7 @@ def campaign(seeds: range, flavours: Sequence[str]) -> Iterator[tuple[int, str, 
         part = range(start, min(seeds.stop, start + BATCH))
         drawn = [(seed, flavours[seed % len(flavours)]) for seed in part]
         programs = [random_pthread_program(seed, flavour) for seed, flavour in drawn]
-        for (seed, flavour), program, representation in zip(
-            drawn, programs, compile_programs(programs), strict=True
-        ):
+        for (seed, flavour), program, representation in zip(drawn, programs, compile_programs(programs), strict=True):
             coverage = Coverage()
             compare(program, representation, chosen_engines(seed // len(flavours)), coverage)
             yield seed, flavour, program, coverage

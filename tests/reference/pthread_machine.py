@@ -24,6 +24,7 @@ the syntax of `pthread_syntax`, not what Dekker makes of its text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -156,6 +157,10 @@ class Code(NamedTuple):
     """The objects of local variables that have an address."""
 
 
+def _name(statement: syntax.Statement) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", type(statement).__name__).lower()
+
+
 class _Flattening:
     def __init__(self, own: dict[str, int]) -> None:
         self.steps: list[tuple[Any, ...]] = []
@@ -210,7 +215,7 @@ class _Flattening:
                 self.scopes[-1].append(name)
                 self.steps.append(("declare", self.own[name]))
                 if value is not None:
-                    self.steps.append(("Store", syntax.Store(AddressOf(name), value)))
+                    self.steps.append(("store", syntax.Store(AddressOf(name), value)))
             case syntax.Leak(target, value):
                 slot = self.own[f"leak {self.n_leaks}"]
                 self.n_leaks += 1
@@ -222,9 +227,9 @@ class _Flattening:
                 self.steps.append(("unless", Local(success), head))
             case _:
                 statement = self.without_reads(statement)
-                self.steps.append((type(statement).__name__, statement))
+                self.steps.append((_name(statement), statement))
                 if isinstance(statement, syntax.Store) and statement.order == "seq_cst":
-                    self.steps.append(("Fence", syntax.Fence()))
+                    self.steps.append(("fence", syntax.Fence()))
 
     def loop(self, condition: Expression, body: Body, last: Body) -> None:
         head = len(self.steps)
@@ -274,7 +279,7 @@ class _Flattening:
         self.steps[position] = (*self.steps[position][:-1], len(self.steps))
 
 
-SILENT = frozenset(("Let", "jump", "unless", "result", "point", "Assert", "Assume"))
+SILENT = frozenset(("let", "jump", "unless", "result", "point", "assert", "assume"))
 """Steps that touch local variables alone."""
 
 
@@ -305,7 +310,9 @@ class Machine:
         flattening = _Flattening(own)
         flattening.function(body)
         names = [*syntax.locals_of(body), *flattening.hidden]
-        return Code(tuple(flattening.steps), {name: n for n, name in enumerate(names)}, len(syntax.locals_of(body)), own)
+        return Code(
+            tuple(flattening.steps), {name: n for n, name in enumerate(names)}, len(syntax.locals_of(body)), own
+        )
 
     def start(self) -> State:
         memory = (0,) * len(self.slots) + (ABSENT,) * (self.n_slots - len(self.slots))
@@ -438,7 +445,7 @@ class _Step:
     def go(self, target: str | None = None, value: Value = 0, **changes: Any) -> State:
         return changed(self.state, self.number, self.after(target, value, **changes))
 
-    def do_Let(self, s: syntax.Let) -> Iterator[State]:
+    def do_let(self, s: syntax.Let) -> Iterator[State]:
         yield self.go(s.target, self.evaluate(s.value))
 
     def do_jump(self, position: int) -> Iterator[State]:
@@ -454,12 +461,12 @@ class _Step:
     def do_point(self, target: str, slot: int) -> Iterator[State]:
         yield self.go(target, Pointer(slot))
 
-    def do_Assert(self, s: syntax.Assert) -> Iterator[State]:
+    def do_assert(self, s: syntax.Assert) -> Iterator[State]:
         if not self.decide(s.condition):
             raise Wrong(ASSERTION)
         yield self.go()
 
-    def do_Assume(self, s: syntax.Assume) -> Iterator[State]:
+    def do_assume(self, s: syntax.Assume) -> Iterator[State]:
         holds = self.decide(s.condition)
         yield self.go() if holds else changed(self.state, self.number, self.thread._replace(position=STOPPED))
 
@@ -502,24 +509,24 @@ class _Step:
         known = with_item(self.thread.locals, self.code.locals[target], self.seen(self.place(place)))
         yield changed(self.state, self.number, self.thread._replace(position=self.thread.position + 1, locals=known))
 
-    def do_Store(self, s: syntax.Store) -> Iterator[State]:
+    def do_store(self, s: syntax.Store) -> Iterator[State]:
         slot, value = self.place(s.place), self.evaluate(s.value)
         if value is UNDEFINED and slot not in self.code.own.values():
             raise Wrong(UNINITIALISED)
         yield self.buffering("store", slot, value)
 
-    def do_Fence(self, s: syntax.Fence) -> Iterator[State]:
+    def do_fence(self, s: syntax.Fence) -> Iterator[State]:
         if not self.thread.buffer:
             yield self.go()
 
-    def do_Spin(self, s: syntax.Spin) -> Iterator[State]:
+    def do_spin(self, s: syntax.Spin) -> Iterator[State]:
         value = self.seen(self.place(s.place))
         if value is UNDEFINED:
             raise Wrong(UNINITIALISED)
         if OPERATORS[s.operator](value, s.value):
             yield self.go()
 
-    def do_Update(self, s: syntax.Update) -> Iterator[State]:
+    def do_update(self, s: syntax.Update) -> Iterator[State]:
         slot, operand = self.place(s.place), self.decide(s.operand)
         if self.thread.buffer:
             return
@@ -529,7 +536,7 @@ class _Step:
         written = self.write(slot, old + operand if s.operator == "add" else operand)
         yield changed(written, self.number, self.after(s.target, old))
 
-    def do_CompareExchange(self, s: syntax.CompareExchange) -> Iterator[State]:
+    def do_compare_exchange(self, s: syntax.CompareExchange) -> Iterator[State]:
         slot, expected, desired = self.place(s.place), self.decide(Local(s.expected)), self.decide(s.desired)
         if self.thread.buffer:
             return
@@ -548,7 +555,7 @@ class _Step:
 
     # --- objects that come and go
 
-    def do_Malloc(self, s: syntax.Malloc) -> Iterator[State]:
+    def do_malloc(self, s: syntax.Malloc) -> Iterator[State]:
         if self.thread.allocated == ALLOCATIONS:
             raise TooLarge
         fresh = self.machine.heap[ALLOCATIONS * self.number + self.thread.allocated]
@@ -558,7 +565,7 @@ class _Step:
             if self.machine.reuse and self.state.memory[slot] is ENDED:
                 yield changed(self.write(slot, UNDEFINED), self.number, self.after(s.target, Pointer(slot)))
 
-    def do_Free(self, s: syntax.Free) -> Iterator[State]:
+    def do_free(self, s: syntax.Free) -> Iterator[State]:
         pointer = self.decide(s.address)
         if pointer == 0:
             yield self.go()
@@ -581,17 +588,15 @@ class _Step:
 
     # --- locks
 
-    def do_Lock(self, s: syntax.Lock) -> Iterator[State]:
+    def do_lock(self, s: syntax.Lock) -> Iterator[State]:
         mutex = self.machine.mutexes[s.mutex]
         if not self.thread.buffer and self.state.owners[mutex] is None:
             yield self.own(mutex, self.after())
 
     def own(self, mutex: int, after: Thread) -> State:
-        return changed(
-            self.state._replace(owners=with_item(self.state.owners, mutex, self.number)), self.number, after
-        )
+        return changed(self.state._replace(owners=with_item(self.state.owners, mutex, self.number)), self.number, after)
 
-    def do_TryLock(self, s: syntax.TryLock) -> Iterator[State]:
+    def do_try_lock(self, s: syntax.TryLock) -> Iterator[State]:
         mutex = self.machine.mutexes[s.mutex]
         if self.thread.buffer:
             return
@@ -605,14 +610,14 @@ class _Step:
         if unlocked or self.state.owners[mutex] != self.number:
             raise Wrong(MISUSE)
 
-    def do_Unlock(self, s: syntax.Unlock) -> Iterator[State]:
+    def do_unlock(self, s: syntax.Unlock) -> Iterator[State]:
         mutex = self.machine.mutexes[s.mutex]
         self.require_held(mutex)
         yield self.buffering("unlock", mutex)
 
     # --- condition variables
 
-    def do_Wait(self, s: syntax.Wait) -> Iterator[State]:
+    def do_wait(self, s: syntax.Wait) -> Iterator[State]:
         """Phases: not yet, waiting (for the condition variable of this number), woken."""
         condition, mutex = self.machine.conditions[s.condition], self.machine.mutexes[s.mutex]
         if self.thread.buffer:
@@ -626,7 +631,7 @@ class _Step:
         elif self.thread.phase == "woken" and self.state.owners[mutex] is None:
             yield self.own(mutex, self.after())
 
-    def do_Signal(self, s: syntax.Signal) -> Iterator[State]:
+    def do_signal(self, s: syntax.Signal) -> Iterator[State]:
         waiting = self.state.waiting[self.machine.conditions[s.condition]]
         if not waiting:
             yield self.go()
@@ -634,7 +639,7 @@ class _Step:
             for number in waiting:
                 yield wake(self.go(), number)
 
-    def do_Broadcast(self, s: syntax.Broadcast) -> Iterator[State]:
+    def do_broadcast(self, s: syntax.Broadcast) -> Iterator[State]:
         waiting = self.state.waiting[self.machine.conditions[s.condition]]
         if not waiting or not self.thread.buffer:
             state = self.go()
@@ -642,7 +647,7 @@ class _Step:
                 state = wake(state, number)
             yield state
 
-    def do_BarrierWait(self, s: syntax.BarrierWait) -> Iterator[State]:
+    def do_barrier_wait(self, s: syntax.BarrierWait) -> Iterator[State]:
         """The phase is how many must have arrived."""
         if self.thread.buffer:
             return
@@ -658,14 +663,14 @@ class _Step:
 
     # --- threads
 
-    def do_Create(self, s: syntax.Create) -> Iterator[State]:
+    def do_create(self, s: syntax.Create) -> Iterator[State]:
         if self.thread.buffer:
             return
         state = self.go()
         created = state.threads[s.thread]._replace(position=0)
         yield self.machine.silently(changed(state, s.thread, created), s.thread)
 
-    def do_Join(self, s: syntax.Join) -> Iterator[State]:
+    def do_join(self, s: syntax.Join) -> Iterator[State]:
         if s.thread in self.state.joined or self.state.threads[s.thread].position == NOT_STARTED:
             raise Wrong(INVALID_JOIN)
         if not self.thread.buffer and self.machine.has_ended(self.state, s.thread):

@@ -85,8 +85,20 @@ FLAVOURS = {
     "mixed": Flavour(
         {
             **BASIC,
-            **{"section": 2, "try_section": 1, "waiter": 2, "signaller": 2, "publish": 1, "use": 2, "take": 1},
-            **{"exchange": 1, "retry": 1, "assumption": 1, "rounds": 1, "leaving": 1, "spin": 1, "escape": 1},
+            "section": 2,
+            "try_section": 1,
+            "waiter": 2,
+            "signaller": 2,
+            "publish": 1,
+            "use": 2,
+            "take": 1,
+            "exchange": 1,
+            "retry": 1,
+            "assumption": 1,
+            "rounds": 1,
+            "leaving": 1,
+            "spin": 1,
+            "escape": 1,
         },
         2,
     ),
@@ -283,7 +295,7 @@ class _Generator:
                 lambda: (Store(W, Op("-", Read(W), 1)),),
                 lambda: (Store(V, 0),),
                 lambda: (Assert(ready),),
-                lambda: self._any_shape(),
+                self._any_shape,
             )
         )
         return (Lock("m"), *before, *waiting, *after, Unlock("m"))
@@ -415,7 +427,7 @@ class _Generator:
             lambda: (If(condition, (*self._any_shape(), leave)),),
             lambda: (Assert(Op("!=", self._read(), 3)),),
             lambda: (If(Op("==", Local(counter), 1), (leave,)), *self._any_shape()),
-            lambda: self._any_shape(),
+            self._any_shape,
         )
         rest = self._maybe((Let("b", Op("+", B, 1)),))
         return (For(counter, self.random.randint(2, 3), (*inside, *rest)),)
@@ -427,7 +439,10 @@ class _Generator:
         enough = If(Op(">=", Local(counter), 2), (self.random.choice((Break(), Return(B))),))
         return self._pick(
             lambda: (Let(counter, 0), While(1, (If(condition, (Break(),)), one_more, enough))),
-            lambda: (Let(counter, 0), While(Op("<", Local(counter), 3), (one_more, If(condition, (Continue(),)), enough))),
+            lambda: (
+                Let(counter, 0),
+                While(Op("<", Local(counter), 3), (one_more, If(condition, (Continue(),)), enough)),
+            ),
             lambda: (Let(counter, 0), While(condition, (one_more, enough))),
         )
 
