@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--models",
     "-m",
     help=f"Names of models or .cat files with commas between (default: {','.join(USUAL_MODELS)} and the program's own, "
-    "rc11 for C, as far as they know its fences).",
+    "cpp20 for C, as far as they know its fences).",
 )
 @click.option(
     "--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc, and axiomatic for what that cannot run)"

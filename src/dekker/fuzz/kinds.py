@@ -22,6 +22,7 @@ from dekker.fuzz.paper import paper_program
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
 from dekker.ir.text import print_program
+from dekker.models import OF_C as OF_LANGUAGE
 from dekker.source import Source
 
 T = TypeVar("T")
@@ -31,8 +32,8 @@ SIZES = (3, 3, 4, 4, 4, 4, 5, 5, 5, 6)
 hour."""
 
 ALL_MODELS = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "ghb-rmo", "ghb-power")
-WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {"rc11", *NOT_FOR_UPDATES})
-OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "rc11")
+WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {*OF_LANGUAGE, *NOT_FOR_UPDATES})
+OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "cpp20", "rc11")
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ KINDS: dict[str, Callable[[int], Drawn]] = {
     "plain": lambda seed: _drawn(seed, PLAIN_ACCESSES, ALL_MODELS),
     "updates": lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES),
     "annotated": lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")),
-    "c11": lambda seed: _drawn(seed, C11, ("rc11",)),
+    "c11": lambda seed: _drawn(seed, C11, OF_LANGUAGE),
     "delays": _delays,
     "litmus": _cycle,
     "rsmc": _paper,
