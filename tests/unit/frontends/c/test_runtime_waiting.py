@@ -53,7 +53,11 @@ REPEATED = {
 
 @pytest.mark.parametrize("wait", REPEATED)
 def test_rounds_without_a_signal_are_left_out_where_they_change_nothing(tmp_path: Path, wait: str) -> None:
-    functions = "volatile int done; _Atomic int atomic_ready; int is_ready(void) { int r = ready; return r; }\nint set_ready(void) { return ready++; }"
+    functions = """volatile int done;
+_Atomic int atomic_ready;
+int is_ready(void) { int r = ready; return r; }
+int set_ready(void) { return ready++; }
+"""
     text = f"{CONDITION} {functions}\nint main(void) {{ pthread_mutex_lock(&m); {wait} return 0; }}"
     body = from_c(tmp_path, HEADERS + text).function_by_name["main"].body
     noted = {step.value for step in body if isinstance(step, Assign) and step.dst == EARLY} - {ZERO}

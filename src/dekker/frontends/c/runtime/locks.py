@@ -6,9 +6,9 @@ calls nothing that unlocks mutexes; otherwise one read more, which finds out whe
 the thread does not hold, destroying what is locked and locking what is destroyed are violations; kinds that promise an
 error code return it instead. A thread that locks a normal mutex twice waits for ever: a deadlock.
 
-Waiting with a time limit succeeds, or fails at some moment when the lock is taken: time itself is not modelled. Where the
-standard lets a try fail although the mutex is free (`std::mutex::try_lock`, `mtx_trylock`, not `pthread_mutex_trylock`),
-it is a weak compare-exchange.
+Waiting with a time limit succeeds, or fails at some moment when the lock is taken: time itself is not modelled. Where
+the standard lets a try fail although the mutex is free (`std::mutex::try_lock`, `mtx_trylock`, not
+`pthread_mutex_trylock`), it is a weak compare-exchange.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def try_lock_mutex(call: ExternalCall, mutex: Expr, busy: int, *, weak: bool = F
     start = len(body)
     result = expand(call, "trylock", *operands, instead=chosen_templates(call))
     if weak:
-        body[start:] = [replace(step, weak=True) if isinstance(step, CompareExchange) else step for step in body[start:]]
+        body[start:] = [
+            replace(step, weak=True) if isinstance(step, CompareExchange) else step for step in body[start:]
+        ]
     return result
 
 

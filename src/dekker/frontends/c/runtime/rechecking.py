@@ -24,8 +24,8 @@ _WAITS = re.compile(
     r"|_ZNSt3__118condition_variable(4wait|8wait_for|10wait_until|15__do_timed_wait).*"
 )
 _IMPATIENT = re.compile(r"(call|invoke) [^\n]*@(pthread_mutex_(trylock|timedlock|clocklock)|mtx_timedlock)\b")
-"""Calls that tell whether someone holds a mutex at the moment. Those that may fail anyway do not, and the mutexes of C++
-that wait for a time do not go with `std::condition_variable`."""
+"""Calls that tell whether someone holds a mutex at the moment. Those that may fail anyway do not, and the mutexes of
+C++ that wait for a time do not go with `std::condition_variable`."""
 
 _HARMLESS = (
     *(syntax.Binary, syntax.Unary, syntax.Compare, syntax.Cast, syntax.Select, syntax.ElementPointer),
