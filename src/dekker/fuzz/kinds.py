@@ -16,7 +16,7 @@ from typing import TypeVar
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
-from dekker.fuzz import threaded_c
+from dekker.fuzz import idioms, threaded_c
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
@@ -159,6 +159,10 @@ KINDS: dict[str, Kind] = {
     "rsmc": Kind(_paper, 8),
     "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
+    "conditions": _of_c(idioms.conditions_program),
+    "exchanges": _of_c(idioms.exchanges_program),
+    "assumptions": _of_c(idioms.assumptions_program),
+    "heap": _of_c(idioms.heap_program),
 }
 
 
