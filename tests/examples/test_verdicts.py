@@ -18,7 +18,7 @@ pytest.importorskip("ziglang", reason="the compiler is not installed")
 
 EXPECTATIONS = [expectation for document in DOCUMENTS for expectation in expectations(document)]
 MODELS_OF_ALL = {"sc", "tso", "pso", "power"}
-MODELS_OF_ATOMICS = MODELS_OF_ALL | {"aarch64", "rc11"}
+MODELS_OF_ATOMICS = MODELS_OF_ALL | {"aarch64", "cpp20"}
 
 
 @pytest.fixture(scope="module", autouse=True)

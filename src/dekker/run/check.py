@@ -35,7 +35,7 @@ DEFAULT_SEARCH = Search()
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
+    """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
     the program leaves open. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
