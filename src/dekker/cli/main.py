@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+from contextlib import suppress
 
 import click
 
 from dekker.errors import DekkerError
+from dekker.interrupts import noted_interrupts
 
 STATUS_HOLDS, STATUS_VIOLATED, STATUS_INPUT, STATUS_UNDECIDED = range(4)
 
@@ -62,18 +65,22 @@ def dekker() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    sys.exit(run_command(arguments))
+    status = run_command(arguments)
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is said is said
+    sys.exit(status)
 
 
 def run_command(arguments: list[str] | None) -> int:
     try:
-        status = dekker.main(args=arguments, prog_name="dekker", standalone_mode=False)
+        with noted_interrupts():
+            status = dekker.main(args=arguments, prog_name="dekker", standalone_mode=False)
         return status if isinstance(status, int) else STATUS_HOLDS
     except click.ClickException as error:
         error.show(sys.stderr)
         return STATUS_INPUT
-    except click.Abort:
-        print("interrupted", file=sys.stderr)
+    except (click.Abort, KeyboardInterrupt):
+        print("interrupted: there is no answer yet", file=sys.stderr)
         return STATUS_UNDECIDED
     except DekkerError as error:
         print(error, file=sys.stderr)

@@ -13,6 +13,7 @@ from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
+from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
@@ -146,6 +147,7 @@ def check_program(
 
 
 def check_task(task: Task, options: CheckOptions) -> CheckReport:
+    search_begins()
     started = time.perf_counter()
     progress = task.progress
     program, model = task.program, task.model
