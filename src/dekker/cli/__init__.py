@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -10,8 +11,8 @@ def main() -> None:
     try:
         from dekker.cli.main import main as run  # noqa: PLC0415
     except KeyboardInterrupt:
-        print("interrupted: there is no answer yet", file=sys.stderr)
-        sys.exit(3)
+        print("interrupted: there is no answer yet", file=sys.stderr, flush=True)
+        os._exit(3)
     run()
 
 

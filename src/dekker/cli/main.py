@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from typing import NoReturn
 
 import click
 
@@ -14,6 +15,8 @@ from dekker.errors import DekkerError
 from dekker.interrupts import noted_interrupts
 
 STATUS_HOLDS, STATUS_VIOLATED, STATUS_INPUT, STATUS_UNDECIDED = range(4)
+
+INTERRUPTED = "interrupted: there is no answer yet"
 
 EPILOG = """\b
 Exit status:
@@ -65,23 +68,41 @@ def dekker() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    status = run_command(arguments)
+    try:
+        status = _status(arguments)
+    except KeyboardInterrupt:
+        end_interrupted()
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is said is said
     sys.exit(status)
 
 
+def end_interrupted() -> NoReturn:
+    """At once: Python remembers an interrupt that came while it compiled code, and would end by the signal."""
+    print(INTERRUPTED, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(STATUS_UNDECIDED)
+
+
 def run_command(arguments: list[str] | None) -> int:
+    try:
+        return _status(arguments)
+    except KeyboardInterrupt:
+        print(INTERRUPTED, file=sys.stderr)
+        return STATUS_UNDECIDED
+
+
+def _status(arguments: list[str] | None) -> int:
     try:
         with noted_interrupts():
             status = dekker.main(args=arguments, prog_name="dekker", standalone_mode=False)
         return status if isinstance(status, int) else STATUS_HOLDS
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except click.ClickException as error:
         error.show(sys.stderr)
         return STATUS_INPUT
-    except (click.Abort, KeyboardInterrupt):
-        print("interrupted: there is no answer yet", file=sys.stderr)
-        return STATUS_UNDECIDED
     except DekkerError as error:
         print(error, file=sys.stderr)
         return STATUS_INPUT
