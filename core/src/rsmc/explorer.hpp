@@ -415,6 +415,10 @@ class Explorer {
   void explore_choice(EventId id) {
     const Mark before = run_.mark();
     const Instruction& instruction = program_.block(event(id).block).code[at(event(id).pc)];
+    if (instruction.operation == Operation::recycle) {
+      explore_recycling(id);
+      return;
+    }
     std::int64_t low = instruction.low, high = instruction.high;
     const EventId conditional = run_.conditional_of(id);
     if (conditional != no_event) {
@@ -426,6 +430,16 @@ class Explorer {
       // In program order the store-conditional is next, and must not lose its place to something that is picked first.
       if (conditional != no_event && chosen == status_succeeded && order_.in_order) explore_write(conditional);
       else explore();
+      run_.undo(before);
+    }
+  }
+
+  void explore_recycling(EventId id) {
+    const Mark before = run_.mark();
+    for (const Value chosen : run_.machine().recyclable(event(id))) {
+      if (stopped()) return;
+      run_.commit_choice(id, chosen);
+      explore();
       run_.undo(before);
     }
   }

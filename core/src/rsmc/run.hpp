@@ -467,8 +467,9 @@ class Run {
       if (location.address < e.address + e.size && e.address < location.address + location.size)
         throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
     }
-    if (!e.is_release) machine_.note_field(e.address, e.size);
-    add_location(e.address, e.size, !e.is_release && is_outside(e), machine_.place_of(e));
+    const bool is_access = !e.is_release && !e.is_renewal;
+    if (is_access) machine_.note_field(e.address, e.size);
+    add_location(e.address, e.size, is_access && is_outside(e), machine_.place_of(e));
     return static_cast<std::uint32_t>(locations_.size() - 1);
   }
 

@@ -23,7 +23,7 @@ from dekker.result import Result, Verdict, verdict
 from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
 from dekker.run.checkpoint_file import require_place
 from dekker.run.engines import TRANSFORM, run_engine
-from dekker.run.prepare import prepare
+from dekker.run.prepare import prepare, with_reuse
 from dekker.run.slices import NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
@@ -36,7 +36,8 @@ DEFAULT_SEARCH = Search()
 @dataclass(frozen=True)
 class CheckOptions:
     """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
-    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
+    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `reuse`: what was freed may be allocated
+    again. `nondet` is the range of numbers that
     the program leaves open. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
@@ -53,6 +54,7 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
+    reuse: bool = False
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -176,4 +178,4 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
     program = parse_files(paths, options.flags, options.cc, options.nondet)
     validate(program)
-    return program
+    return with_reuse(program) if options.reuse else program

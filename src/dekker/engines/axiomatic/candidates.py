@@ -38,6 +38,10 @@ class Structure:
         event = self.events[number]
         return not event.initial and self.path_event(event).release
 
+    def is_renewal(self, number: int) -> bool:
+        event = self.events[number]
+        return not event.initial and self.path_event(event).renewal
+
     def final_value(self, value: Value) -> int:
         term = resolve(value.term, self.known)
         assert isinstance(term, int), "every read has a source"

@@ -41,7 +41,7 @@ UNSET = Value(0)
 class PathEvent:
     """An event whose address and value may be unknown, with the reads it depends on.
 
-    `release` marks a write by which memory is freed. A read that `waits` never takes the initial value."""
+    `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits` never takes the initial value."""
 
     kind: str
     address: Value = UNSET
@@ -56,6 +56,7 @@ class PathEvent:
     instruction: int = -1
     function: str = ""
     release: bool = False
+    renewal: bool = False
     waits: bool = False
 
 
@@ -95,7 +96,7 @@ class Path:
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
     starts and sizes of what the thread has allocated; `own_objects` are no memory of the heap, `released` ones were
-    freed before there were other threads. The first `alone` accesses and fences are no events. The status `ended`
+    freed before there were other threads, `renewed` ones the thread took into use again. The first `alone` accesses and fences are no events. The status `ended`
     means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
@@ -117,6 +118,7 @@ class Path:
     objects: tuple[tuple[int, int], ...] = ()
     own_objects: frozenset[int] = NOTHING
     released: frozenset[int] = NOTHING
+    renewed: frozenset[int] = NOTHING
     allocated: int = 0
     alone: int = 0
 
@@ -131,11 +133,13 @@ UNBORN = Path((), status="unborn")
 @dataclass
 class Discovered:
     """What is found out by exploring: which parts of allocated objects are accessed, by start; which thread writes to
-    an address, None if several do; and which thread has relied on being the only one to write there."""
+    an address, None if several do; which thread has relied on being the only one to write there; and which objects are
+    freed, with their sizes, where that memory may be allocated again."""
 
     fields: dict[int, frozenset[tuple[int, int]]] = field(default_factory=dict)
     writers: dict[int, int | None] = field(default_factory=dict)
     trusted: dict[int, int | None] = field(default_factory=dict)
+    freed: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,11 @@ class World:
         return any(start == known and start not in path.own_objects for path in self.paths for known, _ in path.objects)
 
     def is_released(self, start: int) -> bool:
-        return any(start in path.released for path in self.paths)
+        """Before there were other threads."""
+        return any(start in path.released for path in self.paths) and not self.is_renewed(start)
+
+    def is_renewed(self, start: int) -> bool:
+        return any(start in path.renewed for path in self.paths)
 
 
 @dataclass(frozen=True, slots=True)

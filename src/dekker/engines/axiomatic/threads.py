@@ -3,8 +3,8 @@
 - Starting a thread is a write to a location of the new one, behind a strong fence; the new thread begins with a read of
   it and a strong fence. It ends with a strong fence and a write of what it returns, which those that join it read
   before a strong fence.
-- Addresses of threads and of what they allocate are never used again. Freeing an object writes to a location before it,
-  and to all its parts that are accessed.
+- Every thread, and every object that is allocated anew, has addresses of its own. Freeing an object writes to a
+  location before it, and to all its parts that are accessed; so does using it again.
 - What decides about a call, a start, a join, an allocation or a release is a control dependency of all that follows.
 """
 
@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import (
+    CHOICE,
+    Chosen,
     Context,
     Frame,
     Path,
@@ -43,6 +45,8 @@ from dekker.ir.instructions import (
     Join,
     Measure,
     Order,
+    Recycle,
+    Renew,
     Spawn,
 )
 from dekker.ir.program import Function
@@ -99,9 +103,9 @@ def _deciding_expression(instruction: Instruction) -> Expr | None:
             return function
         case Join(_, thread):
             return thread
-        case Allocate(_, size):
+        case Allocate(_, size) | Recycle(_, size):
             return size
-        case Free(address) | Measure(_, address):
+        case Free(address) | Measure(_, address) | Renew(address):
             return address
     return None
 
@@ -204,8 +208,36 @@ def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Ite
     if refused is not None:
         yield refused
         return
-    places = [(header_of(start), HEADER_SIZE)]
-    places += [(start + offset, size) for offset, size in sorted(world.discovered.fields.get(start, frozenset()))]
-    for address, size in places:
+    for address, size in _parts(world, start):
         path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
     yield path
+
+
+def _parts(world: World, start: int) -> list[tuple[int, int]]:
+    """What is written when an object is freed, and when it is used again."""
+    fields = sorted(world.discovered.fields.get(start, frozenset()))
+    return [(header_of(start), HEADER_SIZE), *((start + offset, size) for offset, size in fields)]
+
+
+@step.register
+def _(instruction: Recycle, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "memory that is used again", span)
+    size, path = _known(context, instruction.size, path, span)
+    objects = sorted(start for start, length in world.discovered.freed if length == size)
+    for start in (0, *objects):
+        chosen = Chosen(len(path.events), path.frames[-1].pc - 1, start)
+        value = Value(start, frozenset((CHOICE,)))
+        yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
+
+
+@step.register
+def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "memory that is used again", span)
+    start, path = _known(context, instruction.address, path, span)
+    size, path = _known(context, instruction.size, path, span)
+    if all((start, size) not in other.objects for other in (*world.paths, path)):
+        yield replace(path, status="blocked")
+        return
+    for address, length in _parts(world, start):
+        path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
+    yield replace(path, renewed=path.renewed | {start})

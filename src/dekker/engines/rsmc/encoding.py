@@ -31,7 +31,9 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -65,6 +67,8 @@ OPERATIONS = {
     Free: 19,
     Measure: 20,
     Refuse: 21,
+    Recycle: 22,
+    Renew: 23,
 }
 NO_EFFECT = Assert(ONE, "")
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
