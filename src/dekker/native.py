@@ -344,6 +344,7 @@ def probe(
 
 ACTIONS = (
     *("read", "write", "buffered", "commit", "fence", "choice", "spawn", "join", "begin", "end", "allocate", "release"),
+    "renew",
     *("wait", "failure"),
 )
 STATE_MODELS = ("sc", "tso", "pso")
