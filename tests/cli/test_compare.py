@@ -168,3 +168,9 @@ int main(void) {
   assert(n == 2);
 }
 """
+
+
+def test_every_named_model_counts() -> None:
+    several = rows(dekker("compare", LOAD_BUFFERING, "-m", "sc", "-m", "tso,pso", "--models", "power", "-m", "sc"))
+    assert list(several) == ["sc", "tso", "pso", "power"]
+    assert dekker("compare", LOAD_BUFFERING, "-m", ",", "-m", "").status == 2

@@ -80,6 +80,13 @@ class Record:
     def states(self) -> int:
         return len(self.outcomes)
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Executions that satisfy the formula, whatever its quantifier, and those that do not."""
+        if self.kind == KINDS[Quantifier.NOT_EXISTS]:
+            return self.negative, self.positive
+        return self.positive, self.negative
+
 
 def record_result(file: str, program: Program, model: str, engine: str, result: Result, time_s: float) -> Record:
     condition = program.property.condition
