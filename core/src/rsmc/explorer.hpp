@@ -381,7 +381,8 @@ class Explorer {
   // An access of no object, or of one that was released, is reported even if it makes its thread wait.
   bool is_violation(EventId read, std::uint32_t place) const {
     const EventId source = event(read).read_from;
-    return run_.location(place).is_outside || (source != no_event && event(source).is_release);
+    const bool reads_freed = source == no_event ? run_.machine().starts_free(event(read).address) : event(source).is_release;
+    return run_.location(place).is_outside || reads_freed;
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a

@@ -243,6 +243,14 @@ class Machine {
            is_freed_word(address, size);
   }
 
+  // Was the memory, or the object of the header, released before other threads existed, and may be in use again?
+  bool starts_free(Address address) const {
+    return reuses_ && std::ranges::any_of(objects_, [&](const AllocatedObject& object) {
+      const bool is_inside = address >= object.start && address - object.start < object.size;
+      return object.is_released && (is_inside || header_of(object.start) == address);
+    });
+  }
+
   // Why there is nothing to access.
   ViolationKind kind_outside(Address address) const {
     const bool was_there = std::ranges::any_of(objects_, [&](const AllocatedObject& object) {

@@ -36,7 +36,8 @@ template <std::size_t W>
 bool Machine<W>::can_release(ThreadState<W>& state, std::int32_t pc, Address address) {
   const AllocatedObject* const object = object_at(address);
   const bool is_there = object != nullptr && !object->is_own;
-  if (is_there && !object->is_released) return true;
+  const bool may_be_used_again = reuses_ && !is_alone_;
+  if (is_there && (!object->is_released || may_be_used_again)) return true;
   fail(state, pc, is_there ? ViolationKind::double_free : ViolationKind::release, address);
   return false;
 }
@@ -77,11 +78,12 @@ void Machine<W>::recycle(std::int32_t thread, ThreadState<W>& state, std::int32_
 template <std::size_t W>
 void Machine<W>::renew(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   depend_on_value(state, instruction);
-  const AllocatedObject old = *object_at(now(state, instruction.value));
-  if (old.size != now(state, instruction.expected)) {
+  const AllocatedObject* const found = object_at(now(state, instruction.value));
+  if (found == nullptr || found->is_own || found->size != now(state, instruction.expected)) {
     state.status = ThreadStatus::blocked;
     return;
   }
+  const AllocatedObject old = *found;
   if (!releases_) knowledge_.note_release();
   releases_ = true;
   objects_.push_back({old.start, old.size, false, {state.number, state.block, pc}});

@@ -166,7 +166,7 @@ std::vector<bool> Machine<W>::await_targets(const Block& block) {
 // Instructions that are followed by an await or assumption, with nothing but assignments between.
 template <std::size_t W>
 std::vector<bool> Machine<W>::awaited(const Block& block) {
-  std::vector<bool> result(block.code.size(), false);
+  std::vector<bool> result(block.code.size() + 1, false);  // a thread that does nothing begins and ends, too
   bool is_next = false;
   for (std::size_t pc = block.code.size(); pc-- > 0;) {
     const Operation operation = block.code[pc].operation;

@@ -731,7 +731,7 @@ class Run {
   }
 
   bool is_outside(const Event<W>& e) const {
-    return !machine_.is_in_object(e.address, e.size) && !machine_.is_synchronisation(e);
+    return !machine_.is_in_object(e.address, e.size) && !machine_.starts_free(e.address) && !machine_.is_synchronisation(e);
   }
 
   std::size_t lowest(EventId id, std::uint32_t place, bool reads_count) const {

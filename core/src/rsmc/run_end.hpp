@@ -231,8 +231,8 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto reads_released = [&](EventId id) {
         const Event<W>& e = event(id);
-        const bool has_source = e.kind == EventKind::read && e.state == EventState::committed && e.read_from != no_event;
-        return has_source && event(e.read_from).is_release;
+        if (e.kind != EventKind::read || e.state != EventState::committed) return false;
+        return e.read_from == no_event ? run_.machine().starts_free(e.address) : event(e.read_from).is_release;
       };
       const auto found = std::ranges::find_if(thread.events, reads_released);
       first.push_back(found == thread.events.end() ? last_index : event(*found).index);
@@ -244,7 +244,7 @@ class RunEnd {
 
   template <class IsMisled>
   bool note_writes_after_release(const Location<W>& location, const IsMisled& is_misled) {
-    bool found = false, is_free = false;
+    bool found = false, is_free = !location.order.empty() && run_.machine().starts_free(location.address);
     for (const EventId id : location.order) {
       const Event<W>& e = event(id);
       const bool was_free = is_free;

@@ -448,7 +448,12 @@ class Machine : public Accesses {
   void renew(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.value);
-    HeapObject& object = *find_object(state.memory, address);
+    HeapObject* const found = find_object(state.memory, address);
+    if (found == nullptr || found->start != address || !found->has_word || found->size != evaluate(thread, i.expected)) {
+      stop(thread, ThreadStatus::blocked);
+      return;
+    }
+    HeapObject& object = *found;
     touch(state, address, std::max<Address>(object.size, 1), true);
     touch_frees(true);
     object.is_live = true;

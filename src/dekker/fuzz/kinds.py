@@ -21,6 +21,7 @@ from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
 from dekker.fuzz.hardware import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, Flavour, random_program
+from dekker.fuzz.heap import heap_program
 from dekker.fuzz.lang import lang_program
 from dekker.fuzz.paper import paper_program
 from dekker.ir.program import Program
@@ -157,6 +158,7 @@ KINDS: dict[str, Kind] = {
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),
     "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
+    "heap": _of_ir(heap_program, OF_C, 5),
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
 }
 

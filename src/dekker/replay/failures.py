@@ -49,7 +49,11 @@ def _is_outside(world: World, runs: Sequence[ThreadRun], event: Event) -> bool:
 
 def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """A read of what a release wrote, a write or another release behind one."""
-    releases = [n for n, event in enumerate(execution.events) if (done := _done(runs, event)) and done.release]
+    releases = [
+        number
+        for number, event in enumerate(execution.events)
+        if (world.starts_free(event.address) if event.initial else (done := _done(runs, event)) and done.release)
+    ]
     headers = {header_address(start) for start in world.allocations}
     late: dict[int, None] = {}
     for release in releases:

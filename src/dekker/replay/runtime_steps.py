@@ -49,6 +49,7 @@ from dekker.replay.world import Allocation, Start
 
 MAX_CALLS = 1_000
 TOO_DEEP = "calls are nested too deeply"
+DOUBLE_FREE = "this memory may have been freed already"
 
 # --- calls
 
@@ -156,14 +157,13 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
 
 def _releasable(machine: Machine, address: int) -> Allocation:
     found = machine.world.allocations.get(address)
-    is_free = address in machine.world.released and address not in machine.world.renewals
-    if (found is None or is_free) and machine.patient and not machine.alone:
+    if found is None and machine.patient and not machine.alone:
         raise NotYet
     if found is None or found.local or found.permanent:
         message = f"free of {address:#x}, which is not the start of memory that was allocated"
         raise machine.fail("release", message, address)
-    if is_free:
-        raise machine.fail("double free", "this memory may have been freed already", found.header)
+    if address in machine.world.released and not machine.world.reuses:
+        raise machine.fail("double free", DOUBLE_FREE, found.header)
     return found
 
 
@@ -175,7 +175,10 @@ def _measure(machine: Machine, instruction: Measure) -> None:
 def _free_alone(machine: Machine, instruction: Free) -> None:
     address = machine.value(instruction.address).value
     if address:
-        machine.world.released[_releasable(machine, address).start] = machine.stack()
+        found = _releasable(machine, address)
+        if address in machine.world.released:
+            raise machine.fail("double free", DOUBLE_FREE, found.header)
+        machine.world.released[found.start] = machine.stack()
 
 
 def _free(machine: Machine, instruction: Free) -> None:
@@ -214,9 +217,7 @@ def _renew(machine: Machine, instruction: Renew) -> None:
     found = machine.world.allocations.get(address)
     if found is None and machine.patient:
         raise NotYet
-    if found is None or found.local or found.permanent:
-        raise Mismatch(f"{machine.name} uses {address:#x} again{machine.where()}, which was never allocated")
-    if found.size != size:
+    if found is None or found.local or found.permanent or found.size != size:
         raise machine.end(BLOCKED)
     renewed = replace(found, thread=machine.run.thread, stack=machine.stack(), zeroed=instruction.zeroed)
     machine.world.renewals.setdefault(address, []).append(renewed)

@@ -79,8 +79,7 @@ class World:
         """Whether all these bytes lie in one object."""
         if self.places.contains(address, size):
             return True
-        gone = self.released.keys() - self.renewals.keys()
-        present = (item for item in self.allocations.values() if item.start not in gone)
+        present = (item for item in self.allocations.values() if self.reuses or item.start not in self.released)
         return any(item.contains(address, size) for item in present) or self._is_freed_word(address, size)
 
     def _is_freed_word(self, address: int, size: int) -> bool:
@@ -91,7 +90,12 @@ class World:
     def is_released(self, address: int) -> bool:
         """Whether the address lies in an object that was freed before there were other threads."""
         found = self.allocation_at(address) if self.released else None
-        return found is not None and found.start in self.released and found.start not in self.renewals
+        return found is not None and found.start in self.released
+
+    def starts_free(self, address: int) -> bool:
+        """Whether it, or the object of which it is the header, was freed then, and may be in use again."""
+        found = self.allocation_at(address) or self.allocations.get(address - header_address(0))
+        return self.reuses and found is not None and found.start in self.released
 
     def allocation_at(self, address: int) -> Allocation | None:
         return next((item for item in self.allocations.values() if item.contains(address)), None)

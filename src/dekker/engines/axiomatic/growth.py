@@ -255,7 +255,7 @@ class Growth:
         if any(path.status == "running" for path in paths) or not is_settled(paths, state.known):
             self.unresolved += 1
             return
-        structure = build(paths, self.memory, state.known, state.sources)
+        structure = replace(build(paths, self.memory, state.known, state.sources), reuses=self.reuses)
         if self.frees:
             self._note_fields(structure)
         if self.reuses:

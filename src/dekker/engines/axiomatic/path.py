@@ -96,7 +96,7 @@ class Path:
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
     starts and sizes of what the thread has allocated; `own_objects` are no memory of the heap, `released` ones were
-    freed before there were other threads, `renewed` ones the thread took into use again. The first `alone` accesses and fences are no events. The status `ended`
+    freed before there were other threads. The first `alone` accesses and fences are no events. The status `ended`
     means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
@@ -118,7 +118,6 @@ class Path:
     objects: tuple[tuple[int, int], ...] = ()
     own_objects: frozenset[int] = NOTHING
     released: frozenset[int] = NOTHING
-    renewed: frozenset[int] = NOTHING
     allocated: int = 0
     alone: int = 0
 
@@ -162,10 +161,7 @@ class World:
 
     def is_released(self, start: int) -> bool:
         """Before there were other threads."""
-        return any(start in path.released for path in self.paths) and not self.is_renewed(start)
-
-    def is_renewed(self, start: int) -> bool:
-        return any(start in path.renewed for path in self.paths)
+        return any(start in path.released for path in self.paths)
 
 
 @dataclass(frozen=True, slots=True)

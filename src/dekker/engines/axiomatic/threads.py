@@ -49,6 +49,7 @@ from dekker.ir.instructions import (
     Renew,
     Spawn,
 )
+from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function
 from dekker.source import Span
 
@@ -74,10 +75,13 @@ def spawned_path(context: Context, spawned: Spawned) -> Path:
 
 
 def is_ready(context: Context, path: Path) -> bool:
-    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined."""
+    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined, what
+    an object is that is used again."""
     term = deciding_term(context, path)
     if not isinstance(term, int):
         return False
+    if _stands_at(path, Renew):
+        return any(start == term for other in _world(context).paths for start, _ in other.objects)
     return not stands_at_join(path) or _world(context).path(term - 1).status != "running"
 
 
@@ -91,8 +95,12 @@ def deciding_term(context: Context, path: Path) -> Term:
 
 
 def stands_at_join(path: Path) -> bool:
+    return _stands_at(path, Join)
+
+
+def _stands_at(path: Path, kind: type[Instruction]) -> bool:
     frame = path.frames[-1]
-    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], Join)
+    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], kind)
 
 
 def _deciding_expression(instruction: Instruction) -> Expr | None:
@@ -179,11 +187,13 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     yield set_register(path, instruction.dst, Value(start))
 
 
-def _refused_release(world: World, path: Path, start: int, span: Span | None) -> Path | None:
-    world = replace(world, paths=(*world.paths, path))
+def _refused_release(context: Context, path: Path, start: int, span: Span | None) -> Path | None:
+    """Whether memory is free that may be allocated again is known only when the execution is (`release`)."""
+    known = _world(context)
+    world = replace(known, paths=(*known.paths, path))
     if not world.is_object(start):
         return fail(path, "release", f"free of {start:#x}, which is not the start of memory that was allocated", span)
-    if world.is_released(start):
+    if world.is_released(start) and not reuses_freed_memory(context.program):
         return fail(path, "double free", "this memory may have been freed already", span)
     return None
 
@@ -192,7 +202,7 @@ def _refused_release(world: World, path: Path, start: int, span: Span | None) ->
 def _(instruction: Measure, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     world = _require_world(context, "the size of an object", span)
     start, path = _known(context, instruction.address, path, span)
-    refused = _refused_release(world, path, start, span)
+    refused = _refused_release(context, path, start, span)
     sizes = {known: size for other in (*world.paths, path) for known, size in other.objects}
     yield refused or set_register(path, instruction.dst, Value(sizes.get(start, 0)))
 
@@ -204,7 +214,7 @@ def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Ite
     if start == 0:
         yield path
         return
-    refused = _refused_release(world, path, start, span)
+    refused = _refused_release(context, path, start, span)
     if refused is not None:
         yield refused
         return
@@ -240,4 +250,4 @@ def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> It
         return
     for address, length in _parts(world, start):
         path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
-    yield replace(path, renewed=path.renewed | {start})
+    yield path
