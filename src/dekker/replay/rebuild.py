@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, pairwise, takewhile
 
 from dekker.execution import (
@@ -177,8 +178,8 @@ class _Builder:
                 freed = self.world.allocations.get(start) if done.release or done.renewal else None
                 if freed is None:
                     continue
-                same = takewhile(lambda item, first=done: _lifetime(item) == _lifetime(first), run.done[index:])
-                parts = {_location(item.event) for item in same}
+                of_instruction = takewhile(partial(_is_alike, done), run.done[index:])
+                parts = {_location(item.event) for item in of_instruction}
                 for address, size in self.locations:
                     if freed.contains(address, size) and (address, size) not in parts:
                         what = "free" if done.release else "new allocation"
@@ -216,8 +217,8 @@ class _Builder:
         return f"{event.kind} {place}={event.value} of {owner}"
 
 
-def _lifetime(done: Done) -> tuple[bool, bool]:
-    return done.release, done.renewal
+def _is_alike(first: Done, second: Done) -> bool:
+    return (first.release, first.renewal) == (second.release, second.renewal)
 
 
 def _location(event: Event) -> Location:

@@ -14,6 +14,7 @@ from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
 from dekker.ir.instructions import Choose
+from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -146,6 +147,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         result,
         time.perf_counter() - started,
         ranges=ranges,
+        reuse=_reuse(program),
     )
 
 
@@ -169,6 +171,10 @@ def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
     """Of numbers of which not all are tried that the program would take."""
     steps = (step for function in program.functions for step in function.body)
     return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
+
+
+def _reuse(program: Program) -> bool | None:
+    return reuses_freed_memory(program) if frees_and_allocates(program) else None
 
 
 def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:

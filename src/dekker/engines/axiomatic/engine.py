@@ -363,7 +363,10 @@ class _Oracle:
         if any(start + FREED_WORD == event.address for start, _ in self.discovered.freed):
             return True
         objects = (
-            item for path in structure.paths for item in path.objects if structure.reuses or item[0] not in path.released
+            item
+            for path in structure.paths
+            for item in path.objects
+            if structure.reuses or item[0] not in path.released
         )
         inside = any(start <= event.address and event.address + event.size <= start + size for start, size in objects)
         return inside or self.layout.contains(event.address, event.size)

@@ -41,7 +41,8 @@ UNSET = Value(0)
 class PathEvent:
     """An event whose address and value may be unknown, with the reads it depends on.
 
-    `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits` never takes the initial value."""
+    `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
+    never takes the initial value."""
 
     kind: str
     address: Value = UNSET

@@ -33,9 +33,7 @@ def writes_after_release(structure: Structure, co: Relation) -> Iterator[tuple[E
             yield from _late_writes(structure, ordered, headers)
 
 
-def _late_writes(
-    structure: Structure, ordered: Sequence[int], headers: Set[int]
-) -> Iterator[tuple[Event, Violation]]:
+def _late_writes(structure: Structure, ordered: Sequence[int], headers: Set[int]) -> Iterator[tuple[Event, Violation]]:
     is_free = False
     for write in ordered:
         event = structure.events[write]

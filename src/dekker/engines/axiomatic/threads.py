@@ -75,8 +75,8 @@ def spawned_path(context: Context, spawned: Spawned) -> Path:
 
 
 def is_ready(context: Context, path: Path) -> bool:
-    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined, what
-    an object is that is used again."""
+    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined,
+    what an object is that is used again."""
     term = deciding_term(context, path)
     if not isinstance(term, int):
         return False

@@ -105,8 +105,8 @@ def run_schedule(program: Program, schedule: list[Action]) -> Run:
 
 
 def _begins_concurrency(program: Program, action: Action) -> bool:
-    """A weak compare-exchange is a choice, too: it may fail for no reason. Which freed object to use again is none as long
-    as nothing was freed."""
+    """A weak compare-exchange is a choice, too: it may fail for no reason. Which freed object to use again is none as
+    long as nothing was freed."""
     kind, _, block, pc, *_ = action
     body = function_of(program, block).body
     step = body[pc] if kind in ("read", "write", "choice") and pc < len(body) else None

@@ -2,9 +2,9 @@
 
 In front of every object stands a word that is 0 while the object is in use. Freeing it stores 1 there, with release
 order. An allocation chooses: new memory, or one of the objects of its size; the latter it may have if it finds 1 in the
-word and puts 0 there, with one compare-exchange of acquire order. So a freed object is handed out once at most, and what
-freed it comes before what allocates it, as C and C++ say; but nothing else is ordered, as it would be by a lock of the
-allocator.
+word and puts 0 there, with one compare-exchange of acquire order. So a freed object is handed out once at most, and
+what freed it comes before what allocates it, as C and C++ say; but nothing else is ordered, as it would be by a lock of
+the allocator.
 
     free p                              branch p = 0 -> skip
                                         free p
