@@ -159,7 +159,7 @@ KINDS: dict[str, Kind] = {
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),
     "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
-    "heap": _of_ir(heap_program, OF_C, 5),
+    "reuse": _of_ir(heap_program, OF_C, 5),
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
     "conditions": _of_c(idioms.conditions_program),
     "exchanges": _of_c(idioms.exchanges_program),
