@@ -303,7 +303,8 @@ class CheckArguments(TypedDict, total=False):
     memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default).
     `reuse`: an allocation may also return memory of its size that was freed. `nondet` is the range of numbers
     that the program leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the
-    engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`: its workers explore instead (rsmc)."""
+    engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`:
+    its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None
