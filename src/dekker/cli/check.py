@@ -23,9 +23,9 @@ from dekker.errors import InputError
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check, task_to_estimate
+from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate
 from dekker.run.engines import ALL, ENGINES
-from dekker.task import Limits, Search
+from dekker.task import Search
 
 if TYPE_CHECKING:
     from dekker.cluster.crew import Crew
@@ -52,9 +52,8 @@ STATUS = {
 @click.option(
     "--unroll",
     type=ROUNDS,
-    default=DEFAULT_UNROLL,
-    show_default=True,
-    help="How often a loop goes round whose end depends on what is read; the verdict says if more was needed.",
+    help="How often a loop goes round whose end depends on what is read; the verdict says if more was needed.  "
+    "[default: 1, then 2, then 4, as long as loops are cut]",
 )
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
@@ -82,7 +81,7 @@ def command(
     paths: tuple[str, ...],
     model: str | None,
     engine: str | None,
-    unroll: int,
+    unroll: int | None,
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
@@ -116,15 +115,8 @@ def command(
             raise InputError("--estimate explores nothing, so that there is nothing for --checkpoint to write")
         files = {"--json": json_file, "--witness": witness_file, "--graph": graph_file, "--html": html_file}
         require_own_file(checkpoint, files | exports.files())
-    limits = Limits(
-        unroll,
-        timeout,
-        memory,
-        max_traces,
-        counts_known_rounds=False,
-        stop_at_first=not keep_going and engine != ALL,
-        deadlocks=not no_deadlocks,
-    )
+    stops = not keep_going and engine != ALL
+    limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=not no_deadlocks)
     options = CheckOptions(
         model,
         engine,

@@ -20,10 +20,9 @@ from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions
+from dekker.run.check import CheckOptions, check_limits
 from dekker.run.compare import USUAL_MODELS, compare
 from dekker.run.engines import ENGINES
-from dekker.task import Limits
 
 if TYPE_CHECKING:
     from dekker.cluster.crew import Crew
@@ -44,9 +43,8 @@ if TYPE_CHECKING:
 @click.option(
     "--unroll",
     type=ROUNDS,
-    default=DEFAULT_UNROLL,
-    show_default=True,
-    help="How often a loop goes round whose end depends on what is read; the table says if more was needed.",
+    help="How often a loop goes round whose end depends on what is read; the table says if more was needed.  "
+    "[default: 1, then 2, then 4, as long as loops are cut]",
 )
 @click.option("--timeout", type=SECONDS, help="Seconds per model.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
@@ -63,7 +61,7 @@ def command(
     paths: tuple[str, ...],
     models: tuple[str, ...],
     engine: str | None,
-    unroll: int,
+    unroll: int | None,
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
@@ -82,15 +80,7 @@ def command(
     the search under that model unless --keep-going is given. A model that cannot handle the program leaves its line
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
-    limits = Limits(
-        unroll,
-        timeout,
-        memory,
-        max_traces,
-        counts_known_rounds=False,
-        stop_at_first=not keep_going,
-        deadlocks=not no_deadlocks,
-    )
+    limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=not keep_going, deadlocks=not no_deadlocks)
     options = CheckOptions(None, engine, limits, compiler_flags(), cc)
     reports: list[CheckReport] = []
     progress = ProgressLine()

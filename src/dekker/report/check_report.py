@@ -132,11 +132,12 @@ def cuts(report: CheckReport) -> Iterator[str]:
         yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
     if not result.cut:
         return
+    rounds = "once" if bound == 1 else f"{bound} times"
     runs = f"{_count(result.cut, 'more execution')} {'was' if result.cut == 1 else 'were'} cut"
     if not result.cut_at:
-        yield f"{runs} where a loop went round more than {bound} times (--unroll {bound})"
+        yield f"{runs} where a loop went round more than {rounds} (--unroll {bound})"
     for span in result.cut_at:
-        yield f"{runs} where the loop at {span} went round more than {bound} times (--unroll {bound})"
+        yield f"{runs} where the loop at {span} went round more than {rounds} (--unroll {bound})"
         runs = "or"
 
 

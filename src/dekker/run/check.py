@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,30 @@ from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
-DEFAULT_UNROLL = 4
+FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
+
+
+def check_limits(
+    unroll: int | None = None,
+    timeout_s: float | None = None,
+    memory_mb: int | None = None,
+    max_traces: int | None = None,
+    *,
+    stop_at_first: bool = True,
+    deadlocks: bool = True,
+) -> Limits:
+    """Of a check. If nobody says how often loops go round, that grows to the default."""
+    return Limits(
+        FIRST_UNROLL if unroll is None else unroll,
+        timeout_s,
+        memory_mb,
+        max_traces,
+        counts_known_rounds=False,
+        stop_at_first=stop_at_first,
+        deadlocks=deadlocks,
+        deepest=DEFAULT_UNROLL if unroll is None else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -43,7 +65,7 @@ class CheckOptions:
 
     model: str | None = None
     engine: str | None = None
-    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
+    limits: Limits = field(default_factory=check_limits)
     flags: tuple[str, ...] = ()
     cc: str | None = None
     leaks: bool = False
@@ -86,9 +108,9 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
     """Goes on from a checkpoint. Of the options, only limits of time, memory and traces, and jobs, count."""
     started = time.perf_counter()
     checkpoint = read_checkpoint(Path(file))
-    if not checkpoint.progress.finished:
-        require_place(file)
     task, about = checkpoint.task, checkpoint.about
+    if not checkpoint.progress.finished or task.limits.unroll != (task.limits.deepest or task.limits.unroll):
+        require_place(file)
     explorer = _checkpoints(file, about, options, checkpoint.progress)
     limits = replace(
         task.limits,
@@ -139,7 +161,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         (),
         model.name,
         engine,
-        options.limits,
+        _limits_used(task.limits, result),
         Verdict.UNSAFE if violations else _bounded(found, ranges),
         violations,
         result,
@@ -148,11 +170,20 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     )
 
 
+def _limits_used(limits: Limits, result: Result) -> Limits:
+    """A bound that cuts nothing is as good as any."""
+    if limits.deepest is None:
+        return limits
+    return replace(limits, unroll=result.rounds if result.cut and result.rounds is not None else limits.deepest)
+
+
 def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:
     """How many executions there are does not depend on which go wrong."""
     program = read_program(paths, options)
     model = load_model(options.model or default_model(program))
-    return Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
+    limits = options.limits
+    unroll = limits.unroll if limits.deepest is None else limits.deepest
+    return Task(prepare(program, model), model, replace(limits, unroll=unroll, stop_at_first=False))
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:
