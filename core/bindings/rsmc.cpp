@@ -26,7 +26,13 @@ namespace {
 // The common fields, then read_class write_class failed_class.
 constexpr std::size_t instruction_fields = common_fields + 3;
 enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16 };
-enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
+enum ClassFlag : std::int64_t {
+  flag_before_later = 1,
+  flag_after_earlier = 2,
+  flag_release = 4,
+  flag_acquire = 8,
+  flag_only_full_fences = 16,
+};
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
@@ -78,7 +84,8 @@ EventClass read_class(const ClassArgument& argument) {
           (flags & flag_before_later) != 0,
           (flags & flag_after_earlier) != 0,
           (flags & flag_release) != 0,
-          (flags & flag_acquire) != 0};
+          (flags & flag_acquire) != 0,
+          (flags & flag_only_full_fences) != 0};
 }
 
 Program read_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,

@@ -114,7 +114,7 @@ class Run {
   // What to commit next. Stores first: fewer races are then found late. Then reads, those that a thread waits for behind
   // the others: what they wait for is then more often there. What had better not be done yet comes last: what would part
   // the halves of an update (reads whose write is not ready, and the choice whether a store-conditional succeeds before its
-  // load is committed), because what could come between them makes it fail; writes before earlier accesses of their
+  // load is committed or its address is known), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
   EventId pick() {
     if (order_.pick_seed != 0) return pick_at_random();
@@ -411,8 +411,11 @@ class Run {
     return found ? events[next] : no_event;
   }
 
+  // Elsewhere than its load it cannot. Where it goes may not be known yet.
   bool can_succeed(const Event<W>& conditional) const {
-    return machine_.value(machine_.event(conditional.partner).address_node) == machine_.value(conditional.address_node);
+    const std::optional<Value> there = machine_.value(machine_.event(conditional.partner).address_node);
+    const std::optional<Value> here = machine_.value(conditional.address_node);
+    return !there || !here || *there == *here;
   }
 
   // The write that forms one step with the read just committed: nothing that need not come before the read need come
@@ -627,7 +630,9 @@ class Run {
              failure_frees_others(id);
     if (e.kind != EventKind::choice) return false;
     const EventId conditional = conditional_of(id);
-    return conditional != no_event && machine_.event(machine_.event(conditional).partner).state == EventState::pending;
+    if (conditional == no_event) return false;
+    const Event<W>& write = machine_.event(conditional);
+    return machine_.event(write.partner).state == EventState::pending || !machine_.value(write.address_node);
   }
 
   Bits past_between(EventId read, EventId write) const {

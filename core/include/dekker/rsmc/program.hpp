@@ -74,9 +74,10 @@ struct EventClass {
   bool after_earlier = false;  // ordered after everything earlier in its thread
   bool strong_release = false;  // a strong release is ordered before a later strong acquire
   bool strong_acquire = false;
+  bool only_full_fences = false;  // no fence that orders some pairs only keeps it before what is later
 };
 
-enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8 };
+enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8, all_pairs = 15 };
 
 // The code of a thread or of a function.
 struct Block {

@@ -128,7 +128,13 @@ class Encoder(Coder):
         sets = [i for i, item in enumerate(self.model.inputs) if item.kind == "set" and BASE_SETS[item.name](event)]
         orders = self.order.fence_pairs(event) if event.kind == "F" else ()
         local = self.order.local(event)
-        flags = (local.before_later, local.after_earlier, local.strong_release, local.strong_acquire)
+        flags = (
+            local.before_later,
+            local.after_earlier,
+            local.strong_release,
+            local.strong_acquire,
+            local.only_full_fences,
+        )
         return sets, sum(PAIR_BITS[pair] for pair in orders), sum(1 << i for i, flag in enumerate(flags) if flag)
 
     def initial_class(self) -> int:
