@@ -32,6 +32,7 @@ from dekker.run.check import CheckOptions, check_limits, check_program
 from dekker.run.compare import fitting_models
 from dekker.run.engines import ALL, ENGINES
 from dekker.run.from_text import program_from_text, text_name
+from dekker.run.prepare import with_reuse
 from dekker.task import DEFAULT_UNROLL as DEFAULT_LITMUS_UNROLL
 from dekker.task import Limits, Progress
 from dekker.witness import Witness
@@ -300,9 +301,10 @@ class CheckArguments(TypedDict, total=False):
     is 1, then 2, then 4, as long as loops are cut. `timeout` is in seconds, `memory` in megabytes, `max_traces`
     in complete executions. `keep_going` explores all instead of stopping at the first violation. `leaks`:
     memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default).
-    `nondet` is the range of numbers that the program leaves open. `flags` reach the compiler `cc`. `progress`
-    is called now and then with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the
-    address of a Dask scheduler, or `local`: its workers explore instead (rsmc)."""
+    `reuse`: an allocation may also return memory of its size that was freed. `nondet` is the range of numbers
+    that the program leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the
+    engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`:
+    its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None
@@ -312,6 +314,7 @@ class CheckArguments(TypedDict, total=False):
     max_traces: int | None
     keep_going: bool
     leaks: bool
+    reuse: bool
     deadlocks: bool
     nondet: tuple[int, int] | None
     flags: Sequence[str]
@@ -428,6 +431,7 @@ def _check_options(
     max_traces: int | None = None,
     keep_going: bool = False,
     leaks: bool = False,
+    reuse: bool = False,
     deadlocks: bool = True,
     nondet: tuple[int, int] | None = None,
     flags: Sequence[str] = (),
@@ -440,7 +444,7 @@ def _check_options(
     _require_limits(unroll, timeout, memory, max_traces)
     stops = not keep_going and engine != ALL
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=deadlocks)
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs)
+    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs, reuse=reuse)
 
 
 def _batch_options(
@@ -495,6 +499,8 @@ def _read(
     else:
         paths = (text_name(language),)
         read = program_from_text(os.fspath(several[0]), language, options.flags, options.cc, options.nondet)
+    if options.reuse:
+        read = with_reuse(read)
     if options.leaks:
         read = replace(read, property=replace(read.property, leaks=True))
     return read, paths

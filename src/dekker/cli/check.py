@@ -12,7 +12,7 @@ import click
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import Exports, export_options, require_own_file, write_answer
-from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
 from dekker.cli.progress import ProgressLine
@@ -62,6 +62,7 @@ STATUS = {
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @CLUSTER
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@REUSE
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
@@ -89,6 +90,7 @@ def command(
     checkpoint: str | None,
     cluster: str | None,
     leaks: bool,
+    reuse: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
     keep_going: bool,
@@ -128,6 +130,7 @@ def command(
         search,
         jobs=jobs,
         checkpoint=checkpoint,
+        reuse=reuse,
     )
     if estimate:
         with crew_at(cluster, jobs) as crew:

@@ -12,7 +12,7 @@ from dekker.cli.check import STATUS
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
-from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import MEGABYTES, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
+@REUSE
 @CLUSTER
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
@@ -67,6 +68,7 @@ def command(
     max_traces: int | None,
     keep_going: bool,
     no_deadlocks: bool,
+    reuse: bool,
     cluster: str | None,
     cc: str | None,
     json_file: str | None,
@@ -81,7 +83,7 @@ def command(
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=not keep_going, deadlocks=not no_deadlocks)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, reuse=reuse)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
-from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED
 from dekker.cli.witness_files import terminal_width
 from dekker.frontends import default_model
@@ -28,6 +28,7 @@ from dekker.run.why import why
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions for each model.")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@REUSE
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 def command(
@@ -41,6 +42,7 @@ def command(
     max_traces: int | None,
     leaks: bool,
     nondet: tuple[int, int] | None,
+    reuse: bool,
     cc: str | None,
 ) -> int:
     """Explain why an outcome is possible under a memory model and not under sc, or why it is impossible.
@@ -52,7 +54,7 @@ def command(
     Status 0: it is explained. 2: the input is at fault. 3: undecided within the limits.
     """
     limits = check_limits(unroll, timeout, memory, max_traces)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet, reuse=reuse)
     program = read_program(paths, options)
     if leaks:
         program = replace(program, property=replace(program.property, leaks=True))

@@ -15,6 +15,7 @@ from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
 from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
+from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -24,7 +25,7 @@ from dekker.result import Result, Verdict, verdict
 from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
 from dekker.run.checkpoint_file import require_place
 from dekker.run.engines import TRANSFORM, run_engine
-from dekker.run.prepare import prepare
+from dekker.run.prepare import prepare, with_reuse
 from dekker.run.slices import NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
@@ -60,7 +61,8 @@ def check_limits(
 @dataclass(frozen=True)
 class CheckOptions:
     """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
-    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
+    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `reuse`: what was freed may be allocated
+    again. `nondet` is the range of numbers that
     the program leaves open. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
@@ -77,6 +79,7 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
+    reuse: bool = False
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -172,6 +175,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         result,
         time.perf_counter() - started,
         ranges=ranges,
+        reuse=_reuse(program),
     )
 
 
@@ -212,6 +216,10 @@ def leaves_pointers_open(program: Program) -> bool:
     return any(isinstance(step, Choose) and step.pointer for step in steps)
 
 
+def _reuse(program: Program) -> bool | None:
+    return reuses_freed_memory(program) if frees_and_allocates(program) else None
+
+
 def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
     return Verdict.SAFE_WITHIN_BOUND if ranges and found is Verdict.SAFE else found
 
@@ -219,4 +227,4 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
     program = parse_files(paths, options.flags, options.cc, options.nondet)
     validate(program)
-    return program
+    return with_reuse(program) if options.reuse else program
