@@ -61,6 +61,13 @@ def test_threads_are_as_weak_as_the_model_says(model: str) -> None:
     assert (found.blocked, found.statistics["abandoned"], found.flags) == (0, 0, {})
 
 
+def test_a_thread_may_have_nothing_to_do() -> None:
+    found = run(
+        "function nothing() {\n}\nfunction main() {\n  t = spawn &nothing()\n  a = join t\n}\nthread main runs main\n"
+    )
+    assert found.complete_executions == 1
+
+
 @pytest.mark.parametrize("model", COMMIT_ORDERS)
 def test_what_a_thread_does_before_it_spawns_and_after_it_ends_is_seen(model: str) -> None:
     found = run(
