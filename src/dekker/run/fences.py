@@ -31,7 +31,7 @@ from dekker.transform.cycles import Cycles, Segment, candidates, critical_cycles
 from dekker.transform.describe import describe_cycles
 from dekker.transform.fence_placement import Placement, Places, broken_cycles, find_places, place_fences, useful_markers
 from dekker.transform.graph import event_graph
-from dekker.transform.rules import rules_of
+from dekker.transform.rules import rules_for
 
 SC = "sc"
 MOST_DESCRIBED = 100
@@ -77,7 +77,8 @@ def propose(
     progress: Progress | None = None,
 ) -> Proposal:
     started = time.monotonic()
-    rules, model = rules_of(model_name), load_model(model_name)
+    model = load_model(model_name)
+    rules = rules_for(model)
     if not rules.relaxed:
         raise InputError(f"the model '{model_name}' keeps everything in order, so that fences do nothing")
     marked = _asking(mark(paths, rules, dict(options.costs), check, options.inside))
@@ -113,7 +114,7 @@ class _Analysis:
 
 def _analysis(marked: Marked, model: Model) -> _Analysis:
     program = prepare(marked.program, model, reduce_updates=False)
-    classes = classes_of(event_graph(program, rules_of(model.name)))
+    classes = classes_of(event_graph(program, rules_for(model)))
     functions = program.function_by_name
     places = find_places(classes, lambda name, index: marker_of(functions[name].span(index)))
     return _Analysis(places, critical_cycles(classes))
@@ -140,6 +141,8 @@ class _Work:
 
     def cheapest(self) -> Proposal:
         before = self.checker.holds(self.marked.original)
+        if before.verdict is Verdict.UNKNOWN:
+            return self._plain(UNDECIDED, notes=(_empty(before),))
         if before.verdict is not Verdict.UNSAFE:
             return self._plain(NONE_NEEDED, self._how(before))
         alone = self.checker.holds(self.marked.original, load_model(SC))
@@ -203,13 +206,16 @@ class _Work:
                 for marker, said in without.items()
                 if not said
             )
-        verified = self._how(after)
-        if before is not None:
+        is_checked = after.verdict is not Verdict.UNKNOWN
+        verified = self._how(after) if is_checked else ""
+        if not is_checked:
+            notes += (_empty(after),)
+        elif before is not None:
             verified += f"; without fences: {_what_goes_wrong(before)}"
         report = FencesReport(
             self.marked.original.name,
             self.model.name,
-            PLACED,
+            PLACED if is_checked or self.options.robust else UNDECIDED,
             self._views(choice, patch.written, without),
             verified,
             notes + self._refused(),
@@ -231,7 +237,7 @@ class _Work:
 
     def _patched(self, choice: Choice) -> _Patch:
         """Functions and macros of the source may not be known yet where a fence is needed: then it is assembly."""
-        first = spellings(self.marked, rules_of(self.model.name).name)
+        first = spellings(self.marked, rules_for(self.model).name)
         try:
             return self._written(choice, first)
         except InputError:
@@ -362,6 +368,11 @@ def _same_place(function: Function) -> dict[int, int]:
         if index in labels:
             last = None
     return found
+
+
+def _empty(report: CheckReport) -> str:
+    within = f" within --unroll {report.limits.unroll}" if report.result.cut else ""
+    return f"nothing goes wrong, but {report.undecided}{within}, so that this says nothing about what the program does"
 
 
 def _what_goes_wrong(report: CheckReport) -> str:
