@@ -34,7 +34,7 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-UP = "import sys; sys.stderr.write('up'); sys.stderr.flush(); from dekker.cli import main; main()"
+UP = "from dekker.cli import main; import sys; sys.stderr.write('up'); sys.stderr.flush(); main()"
 """Before, Ctrl-C is a matter of Python's."""
 
 
