@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
+from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -299,9 +300,10 @@ class CheckArguments(TypedDict, total=False):
     is a text. `timeout` is in seconds, `memory` in megabytes, `max_traces` in complete executions. `keep_going`
     explores all instead of stopping at the first violation. `leaks`: memory that is lost at the end is a violation;
     `deadlocks`: so are threads that wait for ever (the default). `nondet` is the range of numbers that the program
-    leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the engine counts.
-    `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`: its workers explore
-    instead (rsmc)."""
+    leaves open. `assert_branches`: what follows an `assert` depends on it. `volatile`: accesses to volatile variables
+    are "plain" (the default) or "relaxed" atomics. `flags` reach the compiler `cc`. `progress` is called now and then
+    with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or
+    `local`: its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None
@@ -313,6 +315,8 @@ class CheckArguments(TypedDict, total=False):
     leaks: bool
     deadlocks: bool
     nondet: tuple[int, int] | None
+    assert_branches: bool
+    volatile: str
     flags: Sequence[str]
     cc: str | None
     progress: Progress | None
@@ -429,6 +433,8 @@ def _check_options(
     leaks: bool = False,
     deadlocks: bool = True,
     nondet: tuple[int, int] | None = None,
+    assert_branches: bool = False,
+    volatile: str = "plain",
     flags: Sequence[str] = (),
     cc: str | None = None,
     language: str | None = None,
@@ -442,7 +448,10 @@ def _check_options(
         stop_at_first=not keep_going and engine != ALL,
         deadlocks=deadlocks,
     )
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs)
+    if volatile not in ("plain", "relaxed"):
+        raise InputError(f"volatile is '{volatile}'; it has to be 'plain' or 'relaxed'")
+    dialect = Dialect(assert_branches, volatile == "relaxed")
+    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs, dialect=dialect)
 
 
 def _batch_options(
@@ -490,13 +499,14 @@ def _read(
     several = [program] if isinstance(program, str | os.PathLike) else list(program)
     if language is None:
         paths = tuple(map(_path, several))
-        read = parse_files(paths, options.flags, options.cc, options.nondet)
+        read = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
         validate(read)
     elif len(several) != 1:
         raise InputError("only files are linked together: give one text")
     else:
         paths = (text_name(language),)
-        read = program_from_text(os.fspath(several[0]), language, options.flags, options.cc, options.nondet)
+        text, reading = os.fspath(several[0]), (options.flags, options.cc, options.nondet, options.dialect)
+        read = program_from_text(text, language, *reading)
     if options.leaks:
         read = replace(read, property=replace(read.property, leaks=True))
     return read, paths
