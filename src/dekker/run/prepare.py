@@ -9,6 +9,7 @@ from dekker.cat.model import Model
 from dekker.execution import DATA_RACE
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
+from dekker.ir.passes.fences_of_c import fences_of_c
 from dekker.ir.passes.specification import tighten
 from dekker.ir.passes.waiting import wait_in_loops
 from dekker.ir.program import Program
@@ -48,7 +49,10 @@ def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduc
 
 def compile_for(program: Program, model: Model) -> Program:
     """The program as it runs where the model holds."""
-    processor = PROCESSORS.get(shipped_as(model) or "")
+    name = shipped_as(model) or ""
+    if name in OF_C:
+        return fences_of_c(program)
+    processor = PROCESSORS.get(name)
     if processor is None:
         return program
     compiled = compile_atomics(program, processor)
