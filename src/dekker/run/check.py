@@ -134,6 +134,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
+    found = verdict(result, program.property.condition)
     violations = _violations(task, engine, result)
     ranges = _partial_ranges(program)
     return CheckReport(
@@ -141,7 +142,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         model.name,
         engine,
         options.limits,
-        Verdict.UNSAFE if violations else _bounded(verdict(result, program.property.condition), ranges),
+        Verdict.UNSAFE if violations else _bounded(found, ranges),
         violations,
         result,
         time.perf_counter() - started,

@@ -141,6 +141,8 @@ class _Work:
 
     def cheapest(self) -> Proposal:
         before = self.checker.holds(self.marked.original)
+        if before.verdict is Verdict.UNKNOWN:
+            return self._plain(UNDECIDED, notes=(_empty(before),))
         if before.verdict is not Verdict.UNSAFE:
             return self._plain(NONE_NEEDED, self._how(before))
         alone = self.checker.holds(self.marked.original, load_model(SC))
@@ -204,13 +206,16 @@ class _Work:
                 for marker, said in without.items()
                 if not said
             )
-        verified = self._how(after)
-        if before is not None:
+        is_checked = after.verdict is not Verdict.UNKNOWN
+        verified = self._how(after) if is_checked else ""
+        if not is_checked:
+            notes += (_empty(after),)
+        elif before is not None:
             verified += f"; without fences: {_what_goes_wrong(before)}"
         report = FencesReport(
             self.marked.original.name,
             self.model.name,
-            PLACED,
+            PLACED if is_checked or self.options.robust else UNDECIDED,
             self._views(choice, patch.written, without),
             verified,
             notes + self._refused(),
@@ -363,6 +368,11 @@ def _same_place(function: Function) -> dict[int, int]:
         if index in labels:
             last = None
     return found
+
+
+def _empty(report: CheckReport) -> str:
+    within = f" within --unroll {report.limits.unroll}" if report.result.cut else ""
+    return f"nothing goes wrong, but {report.undecided}{within}, so that this says nothing about what the program does"
 
 
 def _what_goes_wrong(report: CheckReport) -> str:

@@ -189,7 +189,7 @@ def _answer(question: Question) -> Answer:
         covered += f", loops at most {question.options.limits.unroll} times round"
     if question.witness is not None:
         return Answer(question.model.name, POSSIBLE, covered)
-    if result.stopped_by is not None:
+    if result.stopped_by is not None or not result.came_to_end:
         return Answer(question.model.name, UNDECIDED, covered)
     return Answer(question.model.name, WITHIN_BOUND if question.bounded else IMPOSSIBLE, covered)
 
