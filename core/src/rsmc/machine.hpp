@@ -270,11 +270,14 @@ class Machine {
 
   bool resolve_address(Event<W>& e) {
     const std::optional<Value> found = value(e.address_node);
-    if (found && e.address != *found) {
-      e.address = *found;
-      if (e.kind == EventKind::write && !e.is_release && !limits_.counts_known_rounds) note_writer(e.address, e.thread);
-    }
+    if (found) set_address(e, *found);
     return found.has_value();
+  }
+
+  void set_address(Event<W>& e, Address address) {
+    if (e.address == address) return;
+    e.address = address;
+    if (e.kind == EventKind::write && !e.is_release && !limits_.counts_known_rounds) note_writer(address, e.thread);
   }
 
   // Does the compare-exchange that reads `old_value` write? Unknown while the expected value is.

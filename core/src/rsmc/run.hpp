@@ -212,7 +212,7 @@ class Run {
     if (e.role == Role::conditional_store && !can_succeed(e)) return false;
     enter_shadows(id);
     Location<W>& location = locations_[place];
-    e.address = location.address;
+    machine_.set_address(e, location.address);
     e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
     enter_items(id, ItemKind::write, no_event);
     enter_matrix(id, e.event_class, place);

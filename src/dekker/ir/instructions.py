@@ -203,12 +203,14 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too."""
+    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too.
+    `pointer`: it stands for one, null or not."""
 
     dst: str
     low: int
     high: int
     partial: bool = False
+    pointer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

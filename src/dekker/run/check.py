@@ -14,6 +14,7 @@ from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
 from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
+from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
 from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
@@ -31,6 +32,7 @@ from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
+OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
 
@@ -151,6 +153,7 @@ def check_program(
 
 
 def check_task(task: Task, options: CheckOptions) -> CheckReport:
+    search_begins()
     started = time.perf_counter()
     progress = task.progress
     program, model = task.program, task.model
@@ -159,9 +162,11 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
+    if leaves_pointers_open(program):
+        result = replace(result, bound="; ".join(filter(None, (result.bound, OPEN_POINTERS))))
     found = verdict(result, program.property.condition)
     violations = _violations(task, engine, result)
-    ranges = _partial_ranges(program)
+    ranges = partial_ranges(program)
     return CheckReport(
         (),
         model.name,
@@ -201,10 +206,16 @@ def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation
     return tuple(violations_of(task, engine, result))
 
 
-def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
+def partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
     """Of numbers of which not all are tried that the program would take."""
     steps = (step for function in program.functions for step in function.body)
-    return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
+    chosen = (step for step in steps if isinstance(step, Choose) and step.partial and not step.pointer)
+    return tuple(sorted({(step.low, step.high) for step in chosen}))
+
+
+def leaves_pointers_open(program: Program) -> bool:
+    steps = (step for function in program.functions for step in function.body)
+    return any(isinstance(step, Choose) and step.pointer for step in steps)
 
 
 def _reuse(program: Program) -> bool | None:

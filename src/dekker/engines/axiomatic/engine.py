@@ -44,6 +44,7 @@ from dekker.execution import (
     from_read,
     pairs,
 )
+from dekker.interrupts import interrupted
 from dekker.ir.conditions import formula_holds
 from dekker.ir.flow import reads_between
 from dekker.ir.instructions import Await
@@ -379,6 +380,8 @@ class _Oracle:
             self.result.examples.violations[violation] = accepted.trace()
 
     def _check_limits(self) -> None:
+        if interrupted():
+            raise LimitReached("interrupt")
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("time")
         most = self.task.limits.memory_mb

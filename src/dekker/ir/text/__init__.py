@@ -59,7 +59,7 @@ words in small letters are written as they are.
                | assert [loose] EXPRESSION "," STRING
                | refuse STRING
                | print STRING "(" EXPRESSION,* ")"                                        directives as in C's printf
-               | NAME "=" choose NUMBER ".." NUMBER [partial]
+               | NAME "=" choose NUMBER ".." NUMBER [partial] [pointer]
                | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
                | NAME "=" measure EXPRESSION
                | free EXPRESSION

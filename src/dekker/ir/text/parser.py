@@ -373,7 +373,7 @@ def _choose(c: _Cursor, dst: str) -> Instruction:
     low = c.number("the lowest number to choose")
     c.expect("..")
     high = c.number("the highest number to choose")
-    return Choose(dst, low, high, c.accept("partial"))
+    return Choose(dst, low, high, c.accept("partial"), c.accept("pointer"))
 
 
 def _allocate(c: _Cursor, dst: str) -> Instruction:

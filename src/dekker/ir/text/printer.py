@@ -189,7 +189,7 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Assert: lambda i: f"assert{_flags(loose=i.loose)} {print_expression(i.condition)}, {quote(i.message)}",
     Refuse: lambda i: f"refuse {quote(i.message)}",
     Print: lambda i: f"print {quote(i.text)}({_list(i.arguments)})",
-    Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}{_flags(partial=i.partial)}",
+    Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}{_flags(partial=i.partial, pointer=i.pointer)}",
     Allocate: _allocate,
     Free: lambda i: f"free {print_expression(i.address)}",
     Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",

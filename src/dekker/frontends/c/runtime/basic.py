@@ -37,6 +37,8 @@ def _reach_error(call: ExternalCall) -> None:
 # --- verification tasks
 
 NONDET = "__VERIFIER_nondet_"
+NOWHERE = 0x7EE0_0000_0000
+"""An address beyond all objects."""
 
 
 def _assume(call: ExternalCall) -> None:
@@ -50,11 +52,12 @@ def _check(call: ExternalCall) -> None:
 
 def nondet(call: ExternalCall) -> Expr | Parts:
     """Any value of a stated range: it would be too many to try all of a type. What type it is, the name and the result
-    of the function say; pointers are null."""
+    of the function say. A pointer is null, or not null and to no object."""
     name = call.name.removeprefix(NONDET).lstrip("_")
     low, high = call.lowering.unit.nondet
     if isinstance(call.result, Pointer):
-        return ZERO
+        call.emitter.emit(Choose(call.register, 0, 1, partial=True, pointer=True))
+        return binary("mul", 64, Reg(call.register), Const(NOWHERE))
     if isinstance(call.result, Float):
         call.emitter.emit(Choose(call.register, low, max(low, high), partial=True))
         return unary(f"sitofp{call.result.bits}", 64, Reg(call.register))
