@@ -13,6 +13,7 @@ from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
+from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
 from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
@@ -63,7 +64,7 @@ class CheckOptions:
     """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `reuse`: what was freed may be allocated
     again. `nondet` is the range of numbers that
-    the program leaves open. `jobs` threads explore. To go on
+    the program leaves open, and `dialect` what the user decides about its meaning. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
 
@@ -79,6 +80,7 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
+    dialect: Dialect = DEFAULT_DIALECT
     reuse: bool = False
 
 
@@ -225,6 +227,6 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 
 
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    program = parse_files(paths, options.flags, options.cc, options.nondet)
+    program = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
     validate(program)
     return with_reuse(program) if options.reuse else program

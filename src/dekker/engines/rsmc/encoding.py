@@ -157,6 +157,8 @@ class Encoder(Coder):
         match instruction:
             case Assert(loose=True):
                 found["flags"] = LOOSE
+            case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
+                found |= {"flags": LOOSE, "low": 0, "high": 1}
             case Allocate(stack=True) | Allocate(permanent=True):
                 found["flags"] = OWN
         return found

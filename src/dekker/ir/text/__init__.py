@@ -50,11 +50,11 @@ words in small letters are written as they are.
                | NAME ["," NAME] "=" cmpxchgSIZE [weak] PLACE EXPRESSION "->" EXPRESSION [ORDER "/" ORDER]
                | fence NAME
                | jump NAME
-               | branch EXPRESSION "->" NAME
+               | branch [loose] EXPRESSION "->" NAME
                | [NAME "="] (call | spawn) OPERAND "(" EXPRESSION,* ")"
                | return [EXPRESSION]
                | [NAME "="] join EXPRESSION
-               | assume EXPRESSION
+               | assume [loose] EXPRESSION
                | await EXPRESSION "->" NAME                                               waits, going back to the label
                | assert [loose] EXPRESSION "," STRING
                | refuse STRING
