@@ -111,6 +111,7 @@ class Steps {
       return;
     }
     for (std::int64_t value = i.low;; ++value) {
+      require_time();
       machine_.choose(copy(from), t, static_cast<Value>(value));
       finish(next_);
       if (value == i.high) return;
@@ -232,6 +233,7 @@ class Steps {
                   [&](Address address) { return machine_.read_byte(from, address); });
     const std::size_t n = commits_.n_results();
     for (std::size_t k = 0; k < n; ++k) {
+      require_time();
       machine_.commit(copy(from), commits_.result(k));
       committed_ = &commits_.result(k);
       execute(next_);

@@ -8,7 +8,8 @@ import sys
 
 import click
 
-from dekker.errors import DekkerError
+from dekker.errors import DekkerError, LimitReached
+from dekker.resources import Command
 
 STATUS_HOLDS, STATUS_VIOLATED, STATUS_INPUT, STATUS_UNDECIDED = range(4)
 
@@ -62,6 +63,7 @@ def dekker() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    Command.is_one = True
     sys.exit(run_command(arguments))
 
 
@@ -81,6 +83,12 @@ def run_command(arguments: list[str] | None) -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 — the reader went away
         return STATUS_HOLDS
+    except MemoryError:
+        print("UNKNOWN: stopped by memory")
+        return STATUS_UNDECIDED
+    except LimitReached as limit:
+        print(f"UNKNOWN: stopped by {limit.reason}")
+        return STATUS_UNDECIDED
     except OSError as error:
         print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
         return STATUS_INPUT

@@ -11,7 +11,7 @@ from typing import Any
 
 from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
-from dekker.errors import InputError
+from dekker.errors import InputError, LimitReached
 from dekker.frontends import default_model, parse_files
 from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
@@ -27,6 +27,7 @@ from dekker.run.prepare import prepare
 from dekker.run.slices import NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
+from dekker.run.supervision import supervised
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
 DEFAULT_UNROLL = 4
@@ -56,15 +57,31 @@ class CheckOptions:
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
+    """If a limit is met where no engine looks at it, what there is to say is that it was."""
     started = time.perf_counter()
+    try:
+        with supervised(options.limits, memory_factor=2 if options.search.compact else 1):
+            report = _check(paths, options, progress)
+    except LimitReached as limit:
+        report = undecided(paths, options, limit.reason)
+    return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
+
+
+def undecided(paths: Sequence[str], options: CheckOptions, reason: str) -> CheckReport:
+    """Nothing was found before the limit."""
+    model, engine = options.model or "its model", options.engine or RSMC
+    result = Result(stopped_by=reason)
+    return CheckReport(tuple(paths), model, engine, options.limits, Verdict.UNKNOWN, (), result, 0.0)
+
+
+def _check(paths: Sequence[str], options: CheckOptions, progress: Progress | None) -> CheckReport:
     if options.checkpoint is not None:
         require_place(options.checkpoint)
     program = read_program(paths, options)
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
-    report = check_program(program, model, options, progress, {"paths": list(paths)})
-    return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
+    return check_program(program, model, options, progress, {"paths": list(paths)})
 
 
 def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer | None:
@@ -97,7 +114,12 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
         max_traces=options.limits.max_traces,
     )
     task = replace(task, limits=limits, progress=progress, jobs=options.jobs, explorer=explorer)
-    report = check_task(task, replace(options, engine=RSMC, limits=limits))
+    options = replace(options, model=task.model.name, engine=RSMC, limits=limits)
+    try:
+        with supervised(limits):
+            report = check_task(task, options)
+    except LimitReached as limit:
+        report = undecided((), options, limit.reason)
     return replace(report, paths=tuple(about.get("paths", ())), time_s=time.perf_counter() - started)
 
 
