@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dekker.cat.relational import RelationalProgram
 from dekker.engines.core_code import COMMON_FIELDS, DEFAULTS, Coder, Fields
@@ -103,7 +103,8 @@ class Encoder(Coder):
     def function(self, function: Function) -> Block:
         self.begin_block()
         parameters = [self.register(name) for name in function.parameters]
-        code = self._code(function)
+        # The beginning of a thread is an event of its first instruction.
+        code = self._code(function if function.body else replace(function, body=(Return(),)))
         return code, len(self.registers), [], parameters
 
     def _code(self, function: Function) -> list[int]:
@@ -156,6 +157,8 @@ class Encoder(Coder):
         match instruction:
             case Assert(loose=True):
                 found["flags"] = LOOSE
+            case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
+                found |= {"flags": LOOSE, "low": 0, "high": 1}
             case Allocate(stack=True) | Allocate(permanent=True):
                 found["flags"] = OWN
         return found
