@@ -25,12 +25,14 @@ namespace {
 
 // The common fields, then read_class write_class failed_class.
 constexpr std::size_t instruction_fields = common_fields + 3;
-enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16 };
+enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_scoped = 128, flag_lasting = 256, flag_quiet = 1 << 16 };
 enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_own = (n[8] & flag_own) != 0;
+  i.is_scoped = (n[8] & flag_scoped) != 0;
+  i.is_lasting = (n[8] & flag_lasting) != 0;
   i.is_loose = (n[8] & flag_loose) != 0;
   i.is_piece = (n[8] & flag_piece) != 0;
   i.is_quiet = (n[8] & flag_quiet) != 0;

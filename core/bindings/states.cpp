@@ -22,13 +22,14 @@ namespace {
 
 // The common fields, then fence touches.
 constexpr std::size_t instruction_fields = common_fields + 2;
-enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32, flag_permanent = 64 };
+enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32, flag_permanent = 64, flag_confined = 128 };
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_stack = (n[8] & flag_stack) != 0;
   i.is_local = (n[8] & flag_local) != 0;
   i.is_permanent = (n[8] & flag_permanent) != 0;
+  i.is_confined = (n[8] & flag_confined) != 0;
   i.fence = static_cast<FenceAction>(n[common_fields]);
   i.touches = static_cast<std::uint64_t>(n[common_fields + 1]);
   return i;

@@ -311,6 +311,11 @@ class Machine {
 
   // --- machine_memory.hpp
 
+  void end_scope(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  template <class IsOver>
+  void end_scopes(std::int32_t thread, ThreadState<W>& state, const IsOver& is_over);
+  void end_object(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address);
+  void release_object(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address);
   static constexpr Address heap_start = Address{1} << 40;
   static constexpr Address heap_per_thread = Address{1} << 32;
   void allocate(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);

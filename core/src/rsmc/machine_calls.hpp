@@ -53,6 +53,8 @@ void Machine<W>::pass_arguments(ThreadState<W>& state, const std::vector<Registe
 
 template <std::size_t W>
 void Machine<W>::give_back(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
+  if (!state.scoped.empty())
+    end_scopes(thread, state, [&](const Scoped& item) { return item.depth == state.callers.size() && !item.is_lasting; });
   if (state.callers.empty()) {
     end_thread(thread, state, result);
     return;
@@ -124,6 +126,7 @@ void Machine<W>::exit(std::int32_t thread, ThreadState<W>& state, const Instruct
     state.status = ThreadStatus::ended;
     return;
   }
+  end_scopes(thread, state, [](const Scoped&) { return true; });
   state.callers.clear();
   give_back(thread, state, {});
 }

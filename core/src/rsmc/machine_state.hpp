@@ -111,6 +111,13 @@ struct OpenCheck {
   std::int32_t pc;
 };
 
+// An object of the stack that is to be released, and the depth of the call that it belongs to.
+struct Scoped {
+  std::size_t depth;
+  Address start;
+  bool is_lasting;
+};
+
 // When control last came to where an await goes back to: how many events the thread had then.
 struct AwaitStart {
   std::size_t depth;
@@ -131,6 +138,7 @@ struct ThreadState {
   LoopHistory loops;
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
+  std::vector<Scoped> scoped;
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin

@@ -61,6 +61,7 @@ bool Machine<W>::can_continue(const ThreadState<W>& state) const {
     case Operation::allocate:
     case Operation::release:
     case Operation::measure:
+    case Operation::end_scope:
       return known(state, instruction.value);
     case Operation::call:
     case Operation::spawn:
@@ -123,6 +124,7 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::allocate: allocate(state, pc, instruction); break;
     case Operation::release: release(thread, state, pc, instruction); break;
     case Operation::measure: measure(state, pc, instruction); break;
+    case Operation::end_scope: end_scope(thread, state, pc, instruction); break;
   }
 }
 

@@ -69,6 +69,7 @@ class Machine : public Accesses {
       case Operation::atomic_end: return has_buffers() ? Readiness::visible : Readiness::local;
       case Operation::join: return join_readiness(state, thread, i);
       case Operation::release: return release_readiness(state, thread, i);
+      case Operation::end_scope: return end_scope_readiness(state, thread, i);
       case Operation::exit:
       case Operation::give_back: return leave_readiness(state, t);
       default: return Readiness::local;
@@ -137,6 +138,7 @@ class Machine : public Accesses {
       case Operation::join: join(state, t, *i); return;
       case Operation::allocate: allocate(state, t, *i); return;
       case Operation::release: release(state, t, *i); return;
+      case Operation::end_scope: end_scope(state, t, *i); return;
       case Operation::atomic_begin: thread.in_section = true; break;
       case Operation::atomic_end: thread.in_section = false; break;
       case Operation::nothing: break;
@@ -166,9 +168,9 @@ class Machine : public Accesses {
 
   void end_leaving_object(State& state, std::int32_t t) {
     ThreadState& thread = state.threads[at(t)];
-    HeapObject* object = find_object(state.memory, thread.owned.back().address);
+    const Owned owned = thread.owned.back();
     thread.owned.pop_back();
-    if (object != nullptr && object->is_live) end_object(state, t, *object);
+    end_owned(state, t, owned);
   }
 
  private:
@@ -212,7 +214,6 @@ class Machine : public Accesses {
     const bool is_exit = current(thread) != nullptr && current(thread)->operation == Operation::exit;
     if (is_exit && current(thread)->ends_program) return Readiness::local;
     const bool ends = is_exit || thread.frames.size() == 1;
-    if (ends && at(t) < program_.threads.size()) return Readiness::local;
     for (const Owned& object : thread.owned)
       if (ends || object.depth == thread.frames.size()) {
         const Location place = map_.locate(state.memory, object.address, 0);
@@ -306,13 +307,13 @@ class Machine : public Accesses {
   void give_back(State& state, std::int32_t t, Value result, bool exits) {
     ThreadState& thread = state.threads[at(t)];
     const Place from = place(thread, t);
+    const bool ends = exits || thread.frames.size() == 1;
+    end_objects(state, t, ends ? 0 : thread.frames.size());
+    if (thread.status != ThreadStatus::running) return;
     if (exits) {
       thread.frames.resize(1);
       thread.registers.resize(at(program_.block(thread.frames[0].block).n_registers));
     }
-    const bool ends = thread.frames.size() == 1;
-    if (!ends || at(t) >= program_.threads.size()) end_objects(state, t, ends ? 0 : thread.frames.size());
-    if (thread.status != ThreadStatus::running) return;
     if (ends) {
       end_thread(state, t, from, result);
       return;
@@ -327,12 +328,37 @@ class Machine : public Accesses {
   void end_objects(State& state, std::int32_t t, std::size_t depth) {
     ThreadState& thread = state.threads[at(t)];
     while (!thread.owned.empty() && thread.owned.back().depth >= depth) {
-      const Address address = thread.owned.back().address;
+      const Owned owned = thread.owned.back();
       thread.owned.pop_back();
-      HeapObject* object = find_object(state.memory, address);
-      if (object == nullptr || !object->is_live) continue;
-      if (!end_object(state, t, *object)) return;
+      if (!end_owned(state, t, owned)) return;
     }
+  }
+
+  bool end_owned(State& state, std::int32_t t, const Owned& owned) {
+    HeapObject* object = find_object(state.memory, owned.address);
+    if (object == nullptr || !object->is_live) return true;
+    if (!owned.is_confined) note({ActionKind::release, place(state.threads[at(t)], t), owned.address});
+    return end_object(state, t, *object);
+  }
+
+  // Variables that live in a block end with it.
+  void end_scope(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.value);
+    const auto found = std::ranges::find(thread.owned, address, &Owned::address);
+    if (found != thread.owned.end()) {
+      const Owned owned = *found;
+      thread.owned.erase(found);
+      if (!end_owned(state, t, owned)) return;
+    }
+    thread.in(i.destination) = 0;
+    ++thread.frames.back().pc;
+  }
+
+  Readiness end_scope_readiness(State& state, ThreadState& thread, const Instruction& i) {
+    const HeapObject* object = find_object(state.memory, evaluate(thread, i.value));
+    const bool is_known = object != nullptr && object->is_live && object->is_shared && !object->is_local;
+    return is_known ? Readiness::visible : Readiness::local;
   }
 
   // Whether no store of another thread to the object is on its way. Otherwise that store is what is wrong.
@@ -430,7 +456,10 @@ class Machine : public Accesses {
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
     state.memory.number = unnumbered;
-    if (i.is_stack) thread.owned.push_back({static_cast<std::uint32_t>(thread.frames.size()), start});
+    if (i.is_stack) {
+      const std::size_t depth = i.is_permanent ? 0 : thread.frames.size();
+      thread.owned.push_back({static_cast<std::uint32_t>(depth), start, i.is_confined});
+    }
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;

@@ -38,10 +38,11 @@ struct Frame {
   std::uint32_t base;        // of its registers
 };
 
-// An object that ends with a call.
+// An object that ends with a call, or (at depth 0) with its thread.
 struct Owned {
   std::uint32_t depth;
   Address address;
+  bool is_confined;  // no pointer outlives it
 };
 
 // Of a component that has changed.
@@ -155,7 +156,7 @@ inline void encode(const ThreadState& thread, Words& out) {
     out.put(static_cast<std::uint32_t>(entry.pc));
   }
   for (const Owned& object : thread.owned) {
-    out.put(object.depth);
+    out.put(object.depth | (object.is_confined ? 1u << 31 : 0u));
     out.put_long(object.address);
   }
 }
@@ -197,7 +198,9 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
     entry.pc = has_place ? static_cast<std::int32_t>(in.get()) : 0;
   }
   for (Owned& object : thread.owned) {
-    object.depth = in.get();
+    const std::uint32_t depth = in.get();
+    object.depth = depth & ~(1u << 31);
+    object.is_confined = depth >> 31 != 0;
     object.address = in.get_long();
   }
 }

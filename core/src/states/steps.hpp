@@ -52,6 +52,7 @@ class Steps {
         found.push_back(machine_.touch_of(from, machine_.evaluate(thread, i->address), i->size, !is_load));
         return;
       case Operation::join: add_buffer(from, from.threads[at(machine_.awaited_thread(from, thread))], found); return;
+      case Operation::end_scope:
       case Operation::release: add_object(from, machine_.evaluate(thread, i->value), found); return;
       case Operation::exit:
       case Operation::give_back: add_object(from, machine_.leaving_object(thread)->address, found); return;
@@ -131,6 +132,7 @@ class Steps {
       case Operation::join:
         require_all(from, static_cast<std::int32_t>(machine_.evaluate(thread, i->value)) - 1);
         break;
+      case Operation::end_scope:
       case Operation::release: release(from, t, machine_.evaluate(thread, i->value), execute); return;
       case Operation::exit:
       case Operation::give_back:

@@ -28,6 +28,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -220,6 +221,7 @@ _FIELDS: dict[type[Instruction], Callable[[Coder, Any], Fields]] = {
     Spawn: _call,
     Join: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.thread)},
     Allocate: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.size)},
+    EndScope: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.address)},
     Measure: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.address)},
     Free: lambda coder, step: {"value": coder.expression(step.address)},
 }

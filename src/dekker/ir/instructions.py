@@ -210,7 +210,8 @@ class Choose:
 @dataclass(frozen=True, slots=True)
 class Allocate:
     """`dst` becomes the address of a new object. `stack` objects end with their function; `permanent` ones need not be
-    released."""
+    released, and those of the stack end with their thread. A `confined` object is one that no pointer outlives, so that
+    nobody can notice its end."""
 
     dst: str
     size: Expr
@@ -218,11 +219,22 @@ class Allocate:
     zeroed: bool = False
     stack: bool = False
     permanent: bool = False
+    confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
     address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class EndScope:
+    """The block is left in which a variable of the stack lives: the object at `address`, if there is one, ends, and
+    `dst` becomes 0. `confined` as in `Allocate`."""
+
+    dst: str
+    address: Expr
+    confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +289,7 @@ Instruction = (
     | Choose
     | Allocate
     | Free
+    | EndScope
     | Measure
     | AtomicBegin
     | AtomicEnd

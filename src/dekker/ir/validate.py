@@ -62,6 +62,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -339,7 +340,7 @@ def _allocate(i: Allocate, scope: _Scope) -> None:
     _check_expression(i.size, scope)
 
 
-def _free(i: Free | Measure, scope: _Scope) -> None:
+def _free(i: Free | EndScope | Measure, scope: _Scope) -> None:
     _check_expression(i.address, scope)
 
 
@@ -375,6 +376,7 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,
+    EndScope: _free,
     Measure: _free,
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,

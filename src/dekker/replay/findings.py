@@ -145,7 +145,8 @@ def _is_of(done: Done, failure: Failure) -> bool:
 
 
 def _allocated(allocation: Allocation, name: str) -> Note:
-    return Note(f"`{name}` was allocated", allocation.thread, to_frames(allocation.stack))
+    verb = "is declared" if allocation.local else "was allocated"
+    return Note(f"`{name}` {verb}", allocation.thread, to_frames(allocation.stack))
 
 
 def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, list[Note]]:
@@ -156,10 +157,11 @@ def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, lis
         return "this memory", []
     name = names.labels[found.start]
     notes = [_allocated(found, name)]
+    what = "goes out of scope" if found.local else "is freed"
     if found.start in replayed.world.released:
-        notes.append(Note(f"`{name}` is freed", 0, to_frames(replayed.world.released[found.start])))
+        notes.append(Note(f"`{name}` {what}", 0, to_frames(replayed.world.released[found.start])))
     notes += (
-        Note(f"`{name}` is freed", run.thread, to_frames(done.stack))
+        Note(f"`{name}` {what}", run.thread, to_frames(done.stack))
         for run in replayed.runs
         for done in run.done
         if done.release and done.event.address == found.header and done.stack != failure.stack
@@ -174,7 +176,14 @@ def _is_header(allocation: Allocation, failure: Failure) -> bool:
 def _use_after_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     name, notes = _freed(failure, replayed, names)
     access = f"access to {_bytes(failure.size)} of {name}"
+    if _is_local(failure, replayed):
+        return _finding(failure, "use after scope", f"{access}, a local variable that may be gone by then", *notes)
     return _finding(failure, "use after free", f"{access}, which may be free by then", *notes)
+
+
+def _is_local(failure: Failure, replayed: Replayed) -> bool:
+    found = replayed.world.allocation_at(failure.address)
+    return found is not None and found.local
 
 
 def _double_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:

@@ -24,11 +24,11 @@ from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Await, Order
-from dekker.ir.layout import end_address, start_address
+from dekker.ir.layout import HEADER_SIZE, end_address, start_address
 from dekker.ir.program import Function
 from dekker.replay.thin_air import Returned, Shape
 from dekker.replay.words import ZERO, Word, apply, number
-from dekker.replay.world import Frame, Stack, World
+from dekker.replay.world import Allocation, Frame, Stack, World
 from dekker.source import Span
 
 MAX_SILENT_STEPS = 2_000_000
@@ -146,6 +146,7 @@ class Machine:
         self.picked_control: frozenset[int] = frozenset()
         self.linked: int | None = None
         self.heap_used = 0
+        self.scoped: list[Allocation] = []
         self.spawned = False
         self.patient = True
         self.silent = 0
@@ -375,11 +376,41 @@ class Machine:
 
     def leave(self, result: Word) -> None:
         """Returns from a function."""
+        self.end_objects([item for item in self.scoped if len(item.stack) == len(self.calls) and not item.permanent])
         if len(self.calls) == 1:
             raise self.end_thread(result)
         call = self.calls.pop()
         self.rounds = {place: index for place, index in self.rounds.items() if place[0] <= len(self.calls)}
         self.set(call.result, result)
+
+    def end_objects(self, over: Sequence[Allocation]) -> None:
+        """What nobody may access any more."""
+        self.scoped = [item for item in self.scoped if item not in over]
+        for item in reversed(over):
+            if self.ends_alone(item):
+                self.world.released[item.start] = self.stack()
+            else:
+                self.release(item)
+
+    def ends_alone(self, item: Allocation) -> bool:
+        """Before there are other threads, the end of an object need not be an event."""
+        if self.alone:
+            return True
+        following = self.peek()
+        is_event = self.next_is("W") and following is not None and following.address == item.header
+        return not is_event and not self.taken and self.run.thread == 0 and len(self.world.starts) == 1
+
+    def release(self, found: Allocation) -> None:
+        """Writes to the header of an object, and to all its parts that any execution accesses."""
+        self._write_release(found.header, HEADER_SIZE)
+        while self.next_is("W"):
+            item = self.peek()
+            if item is None or not found.contains(item.address, item.size):
+                return
+            self._write_release(item.address, item.size)
+
+    def _write_release(self, address: int, size: int) -> None:
+        self.write(number(address), size, ZERO, Order.PLAIN, frozenset(), release=True)
 
     def end_thread(self, result: Word) -> End:
         if self.spawned:

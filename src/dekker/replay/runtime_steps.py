@@ -12,13 +12,24 @@ from collections.abc import Sequence
 
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Expr
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Measure, Order, Print, Refuse, Return, Spawn
+from dekker.ir.instructions import (
+    Allocate,
+    Call,
+    EndScope,
+    Exit,
+    Free,
+    Join,
+    Measure,
+    Order,
+    Print,
+    Refuse,
+    Return,
+    Spawn,
+)
 from dekker.ir.layout import (
     ALLOCATION_GAP,
-    HEADER_SIZE,
     HEAP_PER_THREAD,
     end_address,
-    header_address,
     heap_address,
     heap_use,
     start_address,
@@ -74,7 +85,10 @@ def _return(machine: Machine, instruction: Return) -> None:
 
 
 def _exit(machine: Machine, instruction: Exit) -> None:
-    raise machine.end(ENDED) if instruction.everything else machine.end_thread(ZERO)
+    if instruction.everything:
+        raise machine.end(ENDED)
+    machine.end_objects(machine.scoped)
+    raise machine.end_thread(ZERO)
 
 
 def _refuse(machine: Machine, instruction: Refuse) -> None:
@@ -125,7 +139,7 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         raise machine.fail("allocation", f"allocation of {size} bytes", size)
     start = heap_address(machine.run.thread, machine.heap_used)
     machine.heap_used += heap_use(size)
-    machine.world.allocations[start] = Allocation(
+    found = machine.world.allocations[start] = Allocation(
         start,
         size,
         machine.run.thread,
@@ -135,6 +149,8 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         instruction.stack,
         instruction.permanent,
     )
+    if found.local and not instruction.confined:
+        machine.scoped.append(found)
     machine.set(instruction.dst, number(start))
 
 
@@ -165,17 +181,13 @@ def _free(machine: Machine, instruction: Free) -> None:
     address = _deciding(machine, instruction.address)
     if address == 0:
         return
-    found = _releasable(machine, address)
-    _release(machine, header_address(address), HEADER_SIZE)
-    while machine.next_is("W"):
-        item = machine.peek()
-        if item is None or not found.contains(item.address, item.size):
-            return
-        _release(machine, item.address, item.size)
+    machine.release(_releasable(machine, address))
 
 
-def _release(machine: Machine, address: int, size: int) -> None:
-    machine.write(number(address), size, ZERO, Order.PLAIN, frozenset(), release=True)
+def _end_scope(machine: Machine, instruction: EndScope) -> None:
+    start = machine.value(instruction.address).value
+    machine.set(instruction.dst, ZERO)
+    machine.end_objects([item for item in machine.scoped if item.start == start])
 
 
 # --- output
@@ -194,6 +206,7 @@ RUNTIME_STEPS: dict[type, Step] = {
     Join: _join,
     Allocate: _allocate,
     Free: _free,
+    EndScope: _end_scope,
     Measure: _measure,
     Refuse: _refuse,
     Print: _print,

@@ -26,6 +26,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -492,6 +493,9 @@ class _Function:
     def free(self, step: Free) -> Iterator[str]:
         yield f"free((void *)(dk_pointer){self.text(step.address)});"
 
+    def end_scope(self, step: EndScope) -> Iterator[str]:
+        yield f"{self.registers(step.dst)} = 0;"
+
     def exit(self, step: Exit) -> Iterator[str]:
         yield from self.save()
         yield "dk_leave_section();"
@@ -544,5 +548,6 @@ _STATEMENTS: dict[type[Any], _Statement] = {
     Choose: _Function.choose,
     Allocate: _Function.allocate,
     Free: _Function.free,
+    EndScope: _Function.end_scope,
     Exit: _Function.exit,
 }

@@ -24,6 +24,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -544,6 +545,14 @@ class Rewriting:
         self.call("dk_drain", SELF)
         self.emit(step)
 
+    def end_scope(self, step: EndScope) -> None:
+        """What is still to be stored in the variable never is."""
+        sizes = [it.size for it in self.function.body if isinstance(it, Allocate) and it.dst == step.dst]
+        for size in sizes[:1]:
+            self.call("dk_discard", step.dst, size)
+        self.emit(step)
+        self.set_shadows(step.dst, NONE, NONE)
+
     def allocate(self, step: Allocate) -> None:
         self.depend(step.size)
         self.emit(step)
@@ -652,6 +661,7 @@ _REWRITES: dict[type[Any], Callable[[Rewriting, Any], None]] = {
     Spawn: Rewriting.spawn,
     Join: Rewriting.join,
     Free: Rewriting.release,
+    EndScope: Rewriting.end_scope,
     Measure: Rewriting.release,
     Allocate: Rewriting.allocate,
     Choose: Rewriting.choose,

@@ -32,6 +32,7 @@ enum class Operation : std::uint8_t {
   release,
   measure,  // the size of an object that was allocated
   refuse,   // what cannot be followed
+  end_scope,  // of a variable on the stack
 };
 
 struct Instruction {
@@ -49,6 +50,8 @@ struct Instruction {
   bool is_quiet = false;  // read_modify_write: an exchange that only reads if what it would write is there
   bool is_piece = false;  // of an access that was split: it must not race with other threads
   bool is_own = false;        // allocate: no memory of the heap that the program would have to release
+  bool is_scoped = false;     // allocate: it is released when its call ends
+  bool is_lasting = false;    // or only when its thread does
   bool ends_program = false;  // exit: of all threads
   bool is_loose = false;      // check: nothing behind it depends on it
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says

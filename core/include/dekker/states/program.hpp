@@ -36,6 +36,7 @@ enum class Operation : std::uint8_t {
   nothing,
   refuse,   // what cannot be followed
   measure,  // the size of an allocated object
+  end_scope,  // of a variable on the stack
 };
 
 // What a fence does to the stores in the buffer of its thread.
@@ -61,7 +62,8 @@ struct Instruction {
   bool is_stack = false;  // allocate: the object ends with the call
   bool ends_program = false;  // exit
   bool is_local = false;  // allocate: no other thread ever learns the address
-  bool is_permanent = false;  // allocate: it need not be released
+  bool is_permanent = false;  // allocate: it need not be released; on the stack, it ends with its thread
+  bool is_confined = false;   // allocate: no pointer outlives it
   FenceAction fence = FenceAction::nothing;
   std::int32_t target = 0;  // jumps; where an await goes back to; the block that is called, or `none` if `value` says
   std::int64_t low = 0;     // choose

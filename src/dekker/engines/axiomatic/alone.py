@@ -32,6 +32,7 @@ Access = Load | Store | Rmw | CompareExchange
 
 def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path, InitialMemory]:
     """The path where events begin, and memory at that point."""
+    path = replace(path, is_alone=True)
     while path.status == "running":
         frame = path.frames[-1]
         instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None
@@ -47,7 +48,7 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
             path, memory = _access(context, path, memory, instruction)
         else:
             (path,) = advance(context, path)
-    return path, memory
+    return replace(path, is_alone=False), memory
 
 
 def _ends_it(instruction: Instruction) -> bool:

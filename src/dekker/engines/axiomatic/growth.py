@@ -21,13 +21,13 @@ from dekker.engines.axiomatic.rounds import loop_exits
 from dekker.engines.axiomatic.steps import advance
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
 from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Instruction, Join, Measure, Spawn
+from dekker.ir.instructions import Allocate, Call, EndScope, Exit, Free, Instruction, Join, Measure, Spawn
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.task import Limits
 
-DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Call)
+DYNAMIC = (Spawn, Join, Allocate, Free, EndScope, Measure, Call)
 
 
 class NewFields(Exception):
@@ -75,7 +75,7 @@ class Growth:
         self.numbers: dict[tuple[int, int], int] = {}
         self.await_targets = await_targets(program)
         self.exits = loop_exits(program)
-        self.frees = any(isinstance(item, Free) for function in program.functions for item in function.body)
+        self.frees = any(_releases(item) for function in program.functions for item in function.body)
         self.unresolved = 0
 
     def structures(self) -> Iterator[Structure]:
@@ -267,6 +267,10 @@ class Growth:
                 if not found <= known:
                     self.discovered.fields[start] = known | found
                     raise NewFields
+
+
+def _releases(step: Instruction) -> bool:
+    return isinstance(step, Free) or (isinstance(step, Allocate) and step.stack and not step.confined)
 
 
 def _is_of_c(step: Instruction) -> bool:

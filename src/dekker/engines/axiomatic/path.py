@@ -86,6 +86,15 @@ class Spawned:
 
 
 @dataclass(frozen=True, slots=True)
+class Scoped:
+    """An object of the stack that has not ended, and the depth of the call that it belongs to."""
+
+    depth: int
+    start: int
+    lasting: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Path:
     """`status` is `running` while the path is followed, then `complete`, `blocked` (a failed assumption), `waiting` (a
     failed await), `joining` (waits for a thread that does not end), `cut` (a loop went on beyond the bound) or `failed`
@@ -95,7 +104,8 @@ class Path:
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
     starts and sizes of what the thread has allocated; `own_objects` are no memory of the heap, `released` ones were
-    freed before there were other threads. The first `alone` accesses and fences are no events. The status `ended`
+    freed before there were other threads; `scoped` ones are on the stack and still there. The first `alone` accesses
+    and fences are no events; they go on while it `is_alone`. The status `ended`
     means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
@@ -119,6 +129,8 @@ class Path:
     released: frozenset[int] = NOTHING
     allocated: int = 0
     alone: int = 0
+    is_alone: bool = False
+    scoped: tuple[Scoped, ...] = ()
 
     @property
     def registers(self) -> dict[str, Value]:

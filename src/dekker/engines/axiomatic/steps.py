@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, singledispatch
 
@@ -15,6 +15,7 @@ from dekker.engines.axiomatic.path import (
     Frame,
     Path,
     PathEvent,
+    Scoped,
     Value,
     assume,
     decided,
@@ -41,6 +42,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Instruction,
@@ -61,6 +63,7 @@ DEEPEST_CALL = 1000
 SYNCHRONISATION_FENCE = "mfence"
 UNSUPPORTED = "unsupported"
 SYNCHRONISATION_START = 1 << 48
+HEADER_SIZE = 8
 
 
 def advance(context: Context, path: Path) -> Iterator[Path]:
@@ -349,11 +352,47 @@ def _(instruction: Return, context: Context, path: Path, span: Span | None) -> I
 def _(instruction: Exit, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     """After an exit of the whole program the others run on, as they could have done before; but nobody sees its thread
     end."""
-    yield replace(path, status="ended") if instruction.everything else end_thread(context, path, UNSET)
+    if instruction.everything:
+        yield replace(path, status="ended")
+    else:
+        yield end_thread(context, _end_objects(context, path, path.scoped), UNSET)
+
+
+@step.register
+def _(instruction: EndScope, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    start = evaluate(instruction.address, path, context).term
+    over = () if instruction.confined else tuple(item for item in path.scoped if item.start == start)
+    yield set_register(_end_objects(context, path, over), instruction.dst, UNSET)
+
+
+def _end_objects(context: Context, path: Path, over: Sequence[Scoped]) -> Path:
+    path = replace(path, scoped=tuple(item for item in path.scoped if item not in over))
+    for item in reversed(over):
+        path = release(context, path, item.start)
+    return path
+
+
+def release(context: Context, path: Path, start: int) -> Path:
+    """Nobody may access the object any more."""
+    if path.is_alone:
+        return replace(path, released=path.released | {start})
+    assert context.world is not None
+    fields = sorted(context.world.discovered.fields.get(start, frozenset()))
+    frame = path.frames[-1]
+    span = frame.function.span(frame.pc - 1)
+    for address, size in ((header_of(start), HEADER_SIZE), *((start + offset, size) for offset, size in fields)):
+        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
+    return path
+
+
+def header_of(start: int) -> int:
+    """In the gap before an object: written by all that free it, and by nothing else."""
+    return start - 16
 
 
 def _return(context: Context, path: Path, value: Value) -> Path:
     depth = len(path.frames)
+    path = _end_objects(context, path, [item for item in path.scoped if item.depth == depth and not item.lasting])
     if depth == 1:
         return end_thread(context, path, value)
     result = path.frames[-1].result

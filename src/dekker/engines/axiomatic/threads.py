@@ -18,6 +18,7 @@ from dekker.engines.axiomatic.path import (
     Frame,
     Path,
     PathEvent,
+    Scoped,
     Spawned,
     Value,
     World,
@@ -27,7 +28,7 @@ from dekker.engines.axiomatic.path import (
     fail,
     set_register,
 )
-from dekker.engines.axiomatic.steps import end_address, function_at, start_address, step, synchronise
+from dekker.engines.axiomatic.steps import end_address, function_at, release, start_address, step, synchronise
 from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Expr
@@ -51,12 +52,6 @@ from dekker.source import Span
 HEAP_START = 1 << 40
 HEAP_PER_THREAD = 1 << 32
 GAP = 64
-HEADER_SIZE = 8
-
-
-def header_of(start: int) -> int:
-    """In the gap before an object: written by all that free it, and by nothing else."""
-    return start - 16
 
 
 def spawned_path(context: Context, spawned: Spawned) -> Path:
@@ -172,6 +167,9 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
     path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
+    if instruction.stack and not instruction.confined:
+        scoped = Scoped(len(path.frames), start, instruction.permanent)
+        path = replace(path, scoped=(*path.scoped, scoped))
     yield set_register(path, instruction.dst, Value(start))
 
 
@@ -200,12 +198,4 @@ def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Ite
     if start == 0:
         yield path
         return
-    refused = _refused_release(world, path, start, span)
-    if refused is not None:
-        yield refused
-        return
-    places = [(header_of(start), HEADER_SIZE)]
-    places += [(start + offset, size) for offset, size in sorted(world.discovered.fields.get(start, frozenset()))]
-    for address, size in places:
-        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
-    yield path
+    yield _refused_release(world, path, start, span) or release(context, path, start)

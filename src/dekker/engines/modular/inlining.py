@@ -16,6 +16,7 @@ from dekker.ir.instructions import (
     Await,
     Branch,
     Call,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -38,6 +39,7 @@ END = "%end of thread"
 _NEW_OBJECT = "a thread allocates memory here, and this engine needs all memory to exist from the start"
 _REFUSED: dict[type, tuple[str, str]] = {
     Allocate: (_NEW_OBJECT, "use global variables in the place of the heap and of locals whose address is taken"),
+    EndScope: (_NEW_OBJECT, "use global variables in the place of locals whose address is taken"),
     Free: ("memory is released here, and this engine has no heap", "use global variables in the place of the heap"),
     Measure: ("this asks for the size of allocated memory", "use global variables in the place of the heap"),
     Spawn: ("a thread of a class starts another thread here", "only `main` starts threads"),

@@ -22,6 +22,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -65,13 +66,14 @@ OPERATIONS = {
     Free: 19,
     Measure: 20,
     Refuse: 21,
+    EndScope: 22,
 }
 NO_EFFECT = Assert(ONE, "")
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 CLASS_FIELDS = ("read_class", "write_class", "failed_class")
 INSTRUCTION = DEFAULTS | dict.fromkeys(CLASS_FIELDS, 0)
 FLAGS = COMMON_FIELDS.index("flags")
-OWN, LOOSE, PIECE = 16, 32, 64
+OWN, LOOSE, PIECE, SCOPED, LASTING = 16, 32, 64, 128, 256
 
 EventClass = tuple[list[int], int, int]
 
@@ -135,7 +137,7 @@ class Encoder(Coder):
         return list((INSTRUCTION | self._fields(instruction, function, span) | classes).values())
 
     def _fields(self, instruction: Instruction, function: Function, span: Span | None) -> Fields:
-        if isinstance(instruction, Print):
+        if isinstance(instruction, Print) or (isinstance(instruction, EndScope) and instruction.confined):
             return self._fields(NO_EFFECT, function, span)
         operation = OPERATIONS.get(type(instruction))
         if operation is None:
@@ -146,6 +148,8 @@ class Encoder(Coder):
         match instruction:
             case Assert(loose=True):
                 found["flags"] = LOOSE
+            case Allocate(stack=True, confined=False, permanent=lasting):
+                found["flags"] = OWN | SCOPED | LASTING * lasting
             case Allocate(stack=True) | Allocate(permanent=True):
                 found["flags"] = OWN
         return found

@@ -8,14 +8,14 @@ from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.core_code import NONE, encode_observables, initial_bytes, object_ranges
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import Encoder
-from dekker.engines.rsmc.events import program_events, runtime_events
+from dekker.engines.rsmc.events import program_events, releases, runtime_events
 from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
 from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
-from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -221,7 +221,7 @@ def _callable_functions(program: Program) -> list[Function]:
 
 
 def _needs_runtime(program: Program) -> bool:
-    return any(isinstance(i, Spawn | Join | Free) for function in program.functions for i in function.body)
+    return any(isinstance(i, Spawn | Join) or releases(i) for function in program.functions for i in function.body)
 
 
 def _synchronisation(encoder: Encoder) -> tuple[int, int, int, int]:

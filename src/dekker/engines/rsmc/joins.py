@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from dekker.ir.expressions import Reg
 from dekker.ir.flow import defined
-from dekker.ir.instructions import Assign, Await, Branch, Exit, Instruction, Join, Jump, Return, Spawn
+from dekker.ir.instructions import Assign, Await, Branch, EndScope, Exit, Instruction, Join, Jump, Return, Spawn
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue
 
@@ -37,7 +37,7 @@ def _joins_at_the_end(function: Function) -> bool:
     has_joined = False
     for step in function.body:
         has_joined = has_joined or isinstance(step, Join)
-        if isinstance(step, JUMPS) or (has_joined and not isinstance(step, SILENT)):
+        if isinstance(step, JUMPS) or (has_joined and not _is_silent(step)):
             return False
         if isinstance(step, Join) and not (isinstance(step.thread, Reg) and step.thread.name in started):
             return False
@@ -45,6 +45,10 @@ def _joins_at_the_end(function: Function) -> bool:
         started -= defined(step)
         started |= defined(step) if is_started else set()
     return has_joined
+
+
+def _is_silent(step: Instruction) -> bool:
+    return isinstance(step, SILENT) or (isinstance(step, EndScope) and step.confined)
 
 
 def _holds_started(step: Instruction, started: set[object]) -> bool:

@@ -32,6 +32,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -54,10 +55,10 @@ from dekker.ir.property import Observable, RegisterValue
 
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),
-    *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure),
+    *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure, EndScope),
 )
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
-STACK, LOCAL, PERMANENT = 16, 32, 64
+STACK, LOCAL, PERMANENT, CONFINED = 16, 32, 64, 128
 INSTRUCTION = DEFAULTS | {"fence": NO_FENCE, "touches": 0}
 
 Block = tuple[list[int], int, list[tuple[int, int]], list[int], list[list[int]], list[Footprint]]
@@ -134,7 +135,7 @@ class _Encoder(Coder):
             case Assert():
                 fields["flags"] |= WEAK * step.is_limit
             case Allocate():
-                fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
+                fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent | CONFINED * step.confined
         return list(fields.values())
 
     def _fence(self, step: Fence) -> int:

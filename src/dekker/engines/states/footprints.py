@@ -17,6 +17,7 @@ from dekker.ir.instructions import (
     Assign,
     Call,
     CompareExchange,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -107,7 +108,7 @@ def _own(step: Instruction, touched: int) -> Footprint:
             return 0, touched
         case Rmw() | CompareExchange() | StoreConditional():
             return touched, touched
-        case Free():
+        case Free() | EndScope(confined=False):
             return 0, HEAP
     return 0, 0
 

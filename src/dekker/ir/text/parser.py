@@ -22,6 +22,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -373,7 +374,13 @@ def _allocate(c: _Cursor, dst: str) -> Instruction:
     align = c.number("an alignment in bytes") if c.accept("align") else 16
     zeroed = c.accept("zeroed")
     stack = c.accept("stack")
-    return Allocate(dst, size, align, zeroed, stack, c.accept("permanent"))
+    permanent = c.accept("permanent")
+    return Allocate(dst, size, align, zeroed, stack, permanent, c.accept("confined"))
+
+
+def _end_scope(c: _Cursor, dst: str) -> Instruction:
+    confined = c.accept("confined")
+    return EndScope(dst, _expression(c), confined)
 
 
 _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
@@ -399,6 +406,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "cmpxchg": lambda c, dst: _compare_exchange(c, dst, None),
     "choose": _choose,
     "allocate": _allocate,
+    "end-scope": _end_scope,
     "measure": lambda c, dst: Measure(dst, _expression(c)),
 }
 

@@ -18,6 +18,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -164,7 +165,7 @@ def _exit(i: Exit) -> str:
 
 def _allocate(i: Allocate) -> str:
     align = "" if i.align == 16 else f" align {i.align}"
-    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent)
+    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent, confined=i.confined)
     return f"{name_text(i.dst)} = allocate {print_expression(i.size)}{align}{flags}"
 
 
@@ -190,6 +191,7 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}{_flags(partial=i.partial)}",
     Allocate: _allocate,
     Free: lambda i: f"free {print_expression(i.address)}",
+    EndScope: lambda i: f"{name_text(i.dst)} = end-scope{_flags(confined=i.confined)} {print_expression(i.address)}",
     Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",
     AtomicBegin: lambda i: "atomic-begin",
     AtomicEnd: lambda i: "atomic-end",

@@ -13,7 +13,7 @@ from dekker.frontends.c.lowering.arithmetic import width_of as any_width
 from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
 from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
-from dekker.frontends.c.lowering.memory import Shape, copy_bytes, fill_bytes, side_of
+from dekker.frontends.c.lowering.memory import Shape, begin_scope, copy_bytes, end_scope, fill_bytes, side_of
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
@@ -46,6 +46,18 @@ def _operands(call: syntax.Call) -> list[syntax.Operand]:
 
 def _ignore(f: FunctionLowering, call: syntax.Call) -> None:
     pass
+
+
+def _begin_scope(f: FunctionLowering, call: syntax.Call) -> None:
+    variable = _operands(call)[-1].value
+    if isinstance(variable, syntax.Local):
+        begin_scope(f, variable.name)
+
+
+def _end_scope(f: FunctionLowering, call: syntax.Call) -> None:
+    variable = _operands(call)[-1].value
+    if isinstance(variable, syntax.Local):
+        end_scope(f, variable.name)
 
 
 def _zero(f: FunctionLowering, call: syntax.Call) -> None:
@@ -379,7 +391,7 @@ def _three_way(signed: bool) -> Handler:
 
 
 _IGNORED = (
-    "dbg lifetime assume.unused invariant.start invariant.end experimental.noalias.scope.decl donothing prefetch "
+    "dbg assume.unused invariant.start invariant.end experimental.noalias.scope.decl donothing prefetch "
     "sideeffect va_end stackrestore var.annotation codeview pseudoprobe fake.use x86.sse2.pause".split()
 )
 _FIRST = (
@@ -389,6 +401,8 @@ _FIRST = (
 _ZERO = "is.constant returnaddress frameaddress stacksave readcyclecounter get.rounding eh.typeid.for".split()
 
 _INTRINSICS: dict[str, Handler] = {
+    "lifetime.start": _begin_scope,
+    "lifetime.end": _end_scope,
     **dict.fromkeys(_IGNORED, _ignore),
     **dict.fromkeys(_FIRST, _first),
     **dict.fromkeys(_ZERO, _zero),

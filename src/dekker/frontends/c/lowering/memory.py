@@ -14,7 +14,7 @@ from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Piece
 from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Assign, CompareExchange, Fence, Load, Order, Rmw, Store
+from dekker.ir.instructions import Allocate, Assign, CompareExchange, EndScope, Fence, Load, Order, Rmw, Store
 
 ORDERS = {
     "": Order.PLAIN,
@@ -41,8 +41,24 @@ MOST_COPIES = 64
 
 def lower_alloca(f: FunctionLowering, instruction: syntax.Alloca) -> None:
     name = instruction.result
-    if name is None or name in f.promotion.pieces:
-        return
+    if name is not None and name not in f.promotion.pieces and name not in f.scoped:
+        _declare(f, instruction)
+
+
+def begin_scope(f: FunctionLowering, variable: str) -> None:
+    declared = f.definitions.get(variable)
+    if isinstance(declared, syntax.Alloca) and variable in f.scoped and variable not in f.promotion.pieces:
+        _declare(f, declared)
+
+
+def end_scope(f: FunctionLowering, variable: str) -> None:
+    declared = f.definitions.get(variable)
+    if isinstance(declared, syntax.Alloca) and variable in f.scoped and variable not in f.promotion.pieces:
+        register = f.result_register(declared)
+        f.emitter.emit(EndScope(register, Reg(register)))
+
+
+def _declare(f: FunctionLowering, instruction: syntax.Alloca) -> None:
     size = f.layout.size(instruction.type)
     total: Expr = Const(size)
     if instruction.count is not None:

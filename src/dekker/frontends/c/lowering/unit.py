@@ -44,6 +44,7 @@ from dekker.frontends.c.lowering.memory import (
 )
 from dekker.frontends.c.lowering.privatise import privatise_handles
 from dekker.frontends.c.lowering.problem import Problem, left_out_message, unknown_message
+from dekker.frontends.c.lowering.scopes import confine
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
     lower_conversion,
@@ -400,7 +401,7 @@ def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[i
     own_object = Emitter()
     _make_own_object(unit, own_object)
     private = {name: privatise_handles(function) for name, function in unit.functions.items()}
-    functions = (*_main_first(split_threads(private, own_object.body, SELF)),)
+    functions = (*_main_first(confine(split_threads(private, own_object.body, SELF))),)
     return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
 
 
