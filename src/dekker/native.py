@@ -347,7 +347,7 @@ ACTIONS = (
 STATE_MODELS = ("sc", "tso", "pso")
 VIOLATIONS = (
     *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "deadlock"),
-    *("robustness", "leak"),
+    *("robustness", "leak", "uninitialised"),
 )
 
 Action = tuple[str, int, int, int, int, int, int]

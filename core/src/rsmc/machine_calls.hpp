@@ -152,9 +152,7 @@ template <std::size_t W>
 void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   depend_on_value(state, instruction);
   const Value handle = *value(evaluate(state, instruction.value).node);
-  const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
-                         threads_[handle - 1].status != ThreadStatus::unborn;
-  if (!is_thread) {
+  if (!claim(state, handle)) {
     fail(state, pc, ViolationKind::join, handle);
     return;
   }
@@ -163,6 +161,27 @@ void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t p
   state.joining = id;
   synchronisation_fence(thread, state, pc);
   if (instruction.destination != none) in_register(state, instruction.destination) = loaded(id, false);
+}
+
+// Joins or detaches a thread: that is done once, and by one.
+template <std::size_t W>
+bool Machine<W>::claim(ThreadState<W>& state, Value handle) {
+  const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
+                         threads_[handle - 1].status != ThreadStatus::unborn;
+  const auto number = static_cast<std::int32_t>(handle - 1);
+  const auto has_claimed = [&](const ThreadState<W>& thread) { return std::ranges::find(thread.claimed, number) != thread.claimed.end(); };
+  if (!is_thread || std::ranges::any_of(threads_, has_claimed)) return false;
+  state.claimed.push_back(number);
+  return true;
+}
+
+// 0 stands for the thread itself; the first thread, which nobody can join, may detach itself.
+template <std::size_t W>
+void Machine<W>::detach(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  depend_on_value(state, instruction);
+  const Value handle = *value(evaluate(state, instruction.value).node);
+  if (handle == 0 && at(thread) < program_.threads.size()) return;
+  if (!claim(state, handle == 0 ? static_cast<Value>(thread) + 1 : handle)) fail(state, pc, ViolationKind::join, handle);
 }
 
 template <std::size_t W>

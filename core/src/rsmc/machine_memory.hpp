@@ -16,7 +16,7 @@ void Machine<W>::allocate(ThreadState<W>& state, std::int32_t pc, const Instruct
   }
   const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated + allocation_gap;
   state.allocated += (size / allocation_gap + 2) * allocation_gap;
-  objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}});
+  objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}, instruction.is_unset});
   if (instruction.is_scoped) state.scoped.push_back({state.callers.size(), start, instruction.is_lasting});
   in_register(state, instruction.destination) = {constant(start), {}};
 }
@@ -75,6 +75,31 @@ bool Machine<W>::can_release(ThreadState<W>& state, std::int32_t pc, Address add
   if (is_there && !object->is_released) return true;
   fail(state, pc, is_there ? ViolationKind::double_free : ViolationKind::release, address);
   return false;
+}
+
+// Memory that other threads may access: of global objects and of the heap.
+template <std::size_t W>
+bool Machine<W>::is_shared(Address address) const {
+  const auto is_around = [&](const AllocatedObject& object) { return address >= object.start && address - object.start < object.size; };
+  const auto found = std::ranges::find_if(objects_, is_around);
+  return found == objects_.end() || !found->is_own;
+}
+
+// What global objects hold always counts as set.
+template <std::size_t W>
+Value Machine<W>::undefined_initially(Address address, std::uint8_t size) const {
+  if (!program_.has_undefined || address < heap_start || address >= synchronisation_start) return 0;
+  const auto is_around = [&](const AllocatedObject& object) { return address >= object.start && address - object.start < object.size; };
+  const auto object = std::ranges::find_if(objects_, is_around);
+  const bool is_unset = object != objects_.end() && object->is_unset;
+  Value result = 0;
+  for (unsigned i = 0; i < size; ++i) {
+    const auto found = undefined_alone_.find(address + i);
+    const bool was_written = written_alone_.contains(address + i);
+    const Value byte = was_written ? (found == undefined_alone_.end() ? 0 : found->second) : is_unset ? 0xFF : 0;
+    result |= byte << (8 * i);
+  }
+  return result;
 }
 
 template <std::size_t W>

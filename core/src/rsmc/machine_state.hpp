@@ -72,6 +72,8 @@ struct Event {
   bool failed_early = false;  // and its write
   Address address = 0;  // once known
   Value value = 0;      // once committed
+  Value undefined = 0;  // its indeterminate bits
+  bool is_copy = false;  // a write that moves bytes, whatever they hold
   Sources<W> address_sources;
   Sources<W> data_sources;
   Sources<W> control;
@@ -139,6 +141,7 @@ struct ThreadState {
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
   std::vector<Scoped> scoped;
+  std::vector<std::int32_t> claimed;  // threads that it has joined or detached
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
@@ -158,6 +161,7 @@ struct AllocatedObject {
   Address size;
   bool is_own;  // not of the heap
   Place place;
+  bool is_unset = false;     // indeterminate until it is written
   bool is_released = false;  // before other threads existed; later releases are events
 };
 
@@ -170,12 +174,14 @@ struct DeferredSources {
 };
 
 struct Node {
-  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update } kind;
+  // `tainted`: the value of `a`, of which nothing is known for sure.
+  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update, tainted } kind;
   std::uint8_t operation = 0;
   std::uint8_t width = 0;
   bool is_signed = false;
   NodeId a = 0, b = 0, c = 0;
   Value value = 0;  // a constant, or the event whose value it is
+  Value undefined = 0;  // bits of a constant that are indeterminate
 };
 
 }  // namespace dekker::rsmc

@@ -58,6 +58,7 @@ bool Machine<W>::can_continue(const ThreadState<W>& state) const {
     case Operation::branch:
     case Operation::assume:
     case Operation::join:
+    case Operation::detach:
     case Operation::allocate:
     case Operation::release:
     case Operation::measure:
@@ -92,6 +93,10 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
+  if (has_seen_undefined_ && decides_on_undefined(state, instruction)) {
+    fail(state, pc, ViolationKind::uninitialised, 0);
+    return;
+  }
   if (is_alone_ && step_alone(state, pc, instruction)) {
     ++n_alone_;
     return;
@@ -125,6 +130,28 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::release: release(thread, state, pc, instruction); break;
     case Operation::measure: measure(state, pc, instruction); break;
     case Operation::end_scope: end_scope(thread, state, pc, instruction); break;
+    case Operation::detach: detach(thread, state, pc, instruction); break;
+  }
+}
+
+// Does what the thread does next depend on an indeterminate value?
+template <std::size_t W>
+bool Machine<W>::decides_on_undefined(const ThreadState<W>& state, const Instruction& instruction) {
+  switch (instruction.operation) {
+    case Operation::check:
+      if (!known(state, instruction.value)) return false;
+      [[fallthrough]];
+    case Operation::branch:
+    case Operation::assume:
+    case Operation::await: return is_undecided(known(evaluate(state, instruction.value).node));
+    case Operation::call:
+    case Operation::spawn: return instruction.target == none && is_undefined(state, instruction.value);
+    case Operation::join:
+    case Operation::detach:
+    case Operation::allocate:
+    case Operation::release:
+    case Operation::measure: return is_undefined(state, instruction.value);
+    default: return false;
   }
 }
 

@@ -26,6 +26,13 @@ class Const:
 
 
 @dataclass(frozen=True, slots=True)
+class Unset(Const):
+    """What a variable holds to which nothing was assigned: 0, every bit of which is indeterminate (`ir.undefined`)."""
+
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Reg:
     name: str
 

@@ -50,10 +50,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """A `copy` moves bytes, whatever they hold: they may be indeterminate."""
+
     address: Expr
     value: Expr
     size: int
     order: Order = Order.PLAIN
+    copy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,13 @@ class Join:
     """Waits for a thread to end; `dst` becomes what its function returned."""
 
     dst: str | None
+    thread: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """Nobody joins the thread. 0 stands for the one that runs. A thread is joined or detached at most once."""
+
     thread: Expr
 
 
@@ -281,6 +291,7 @@ Instruction = (
     | Return
     | Spawn
     | Join
+    | Detach
     | Assume
     | Await
     | Assert

@@ -10,11 +10,10 @@ from dekker.execution import FROM_INITIAL, Event
 from dekker.ir.layout import GAP
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import flagged_pairs
-from dekker.replay.machine import WAITING, Done, Failure
+from dekker.replay.machine import POINTER, UNINITIALISED, WAITING, Failure
 from dekker.replay.names import Names
 from dekker.replay.rebuild import Replayed
 from dekker.replay.runtime_steps import TOO_DEEP
-from dekker.replay.thin_air import Returned
 from dekker.replay.world import Allocation
 from dekker.witness import DEADLOCK, FLAG, Finding, Note
 
@@ -82,10 +81,6 @@ def _outside(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     access = f"access to {size} byte{'s' if size != 1 else ''}"
     if address < _LAST_NULL:
         at = f" plus {address}" if address else ""
-        uninitialised = _is_uninitialised(failure, replayed)
-        if uninitialised is not None:
-            message = f"{access} through a pointer that was read from {names.location(uninitialised)} and never written"
-            return _finding(failure, "uninitialised pointer", f"{message} (it is 0 here)")
         return _finding(failure, "null pointer", f"{access} at the null pointer{at}")
     near = _neighbour(address, size, names)
     if near is None:
@@ -123,25 +118,13 @@ def _objects(names: Names) -> Iterator[tuple[int, int, str, Allocation | None]]:
         yield start, allocation.size, names.labels[start], allocation
 
 
-def _is_uninitialised(failure: Failure, replayed: Replayed) -> int | None:
-    """The address from which the pointer was read, if nobody ever wrote there."""
-    done = next((item for item in replayed.runs[failure.thread].done if _is_of(item, failure)), None)
-    shape = done.address if done is not None else None
-    if not isinstance(shape, Returned):
-        return None
-    thread, index = shape.read
-    event = replayed.runs[thread].done[index].event
-    number = replayed.number_of(event)
-    sources = [source for source, row in enumerate(replayed.execution.relations["rf"]) if row >> number & 1]
-    if not any(replayed.execution.events[source].initial for source in sources):
-        return None
-    allocation = replayed.world.allocation_at(event.address)
-    fresh = allocation is not None and not allocation.zeroed and event.address not in replayed.world.written
-    return event.address if fresh else None
-
-
-def _is_of(done: Done, failure: Failure) -> bool:
-    return done.event.address == failure.address and done.stack == failure.stack
+def _uninitialised(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    kind = "uninitialised pointer" if failure.message.startswith(POINTER) else "uninitialised value"
+    found = replayed.world.allocation_at(failure.address) if failure.address else None
+    if found is None:
+        return _finding(failure, kind, failure.message)
+    message = f"{failure.message}: it comes from `{names.location(failure.address)}`"
+    return _finding(failure, kind, message, _allocated(found, names.labels[found.start]))
 
 
 def _allocated(allocation: Allocation, name: str) -> Note:
@@ -244,6 +227,7 @@ _DESCRIBE: dict[str, Callable[[Failure, Replayed, Names], Finding]] = {
     "join": _bad_join,
     "allocation": _bad_allocation,
     "memory": _outside,
+    UNINITIALISED: _uninitialised,
     "use after free": _use_after_free,
     "double free": _double_free,
     "release": _bad_free,

@@ -15,6 +15,7 @@ from dekker.ir.expressions import Address, Expr
 from dekker.ir.instructions import (
     Allocate,
     Call,
+    Detach,
     EndScope,
     Exit,
     Free,
@@ -39,7 +40,7 @@ from dekker.ir.program import Function
 from dekker.replay.frames import note_function
 from dekker.replay.machine import ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
-from dekker.replay.words import ZERO, Word, number
+from dekker.replay.words import ZERO, Word, number, taken
 from dekker.replay.world import Allocation, Start
 
 MAX_CALLS = 1_000
@@ -61,6 +62,7 @@ def _call(machine: Machine, instruction: Call) -> None:
 def _callee(machine: Machine, expression: Expr) -> Function:
     direct = expression.symbol if isinstance(expression, Address) and not expression.offset else None
     word = machine.value(expression)
+    machine.demand_all(word, "what is called")
     machine.depend_on(word)
     address = word.value
     function = machine.world.program.function_by_name.get(direct) if direct is not None else None
@@ -72,6 +74,7 @@ def _callee(machine: Machine, expression: Expr) -> Function:
 
 def _deciding(machine: Machine, expression: Expr) -> int:
     word = machine.value(expression)
+    machine.demand_all(word, "what decides here")
     machine.depend_on(word)
     return word.value
 
@@ -100,7 +103,8 @@ def _refuse(machine: Machine, instruction: Refuse) -> None:
 
 def _spawn(machine: Machine, instruction: Spawn) -> None:
     function = _callee(machine, instruction.function)
-    arguments = tuple(number(word.value) for word in _values(machine, instruction.arguments))
+    given = _values(machine, instruction.arguments)
+    arguments = tuple(taken(word.value, word.undefined, word.origin) for word in given)
     machine.fence("mfence")
     item = machine.peek()
     child = thread_at(item.address) if item is not None and item.kind == "W" else None
@@ -121,13 +125,27 @@ def _join(machine: Machine, instruction: Join) -> None:
     if start is None or start.parent < 0:
         if machine.patient:
             raise NotYet
-        raise machine.fail("join", f"join of {handle}, which is no thread", handle)
+        raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
+    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
     if machine.peek() is None:
         machine.run.waits_for = handle - 1
         raise machine.end(WAITING)
     _, word = machine.read(number(end_address(handle - 1)), 8, Order.SEQ_CST, frozenset())
     machine.fence("mfence")
     machine.set(instruction.dst, word)
+
+
+def _detach(machine: Machine, instruction: Detach) -> None:
+    """Whether others join or detach it, too, is asked when all have been run."""
+    handle = _deciding(machine, instruction.thread) or machine.run.thread + 1
+    start = machine.world.starts.get(handle - 1)
+    if start is not None and start.parent < 0 and handle == machine.run.thread + 1:
+        return
+    if start is None or start.parent < 0:
+        if machine.patient:
+            raise NotYet
+        raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
+    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
 
 
 # --- objects
@@ -167,12 +185,12 @@ def _releasable(machine: Machine, address: int) -> Allocation:
 
 
 def _measure(machine: Machine, instruction: Measure) -> None:
-    found = _releasable(machine, machine.value(instruction.address).value)
+    found = _releasable(machine, _deciding(machine, instruction.address))
     machine.set(instruction.dst, number(found.size))
 
 
 def _free_alone(machine: Machine, instruction: Free) -> None:
-    address = machine.value(instruction.address).value
+    address = _deciding(machine, instruction.address)
     if address:
         machine.world.released[_releasable(machine, address).start] = machine.stack()
 
@@ -204,6 +222,7 @@ RUNTIME_STEPS: dict[type, Step] = {
     Exit: _exit,
     Spawn: _spawn,
     Join: _join,
+    Detach: _detach,
     Allocate: _allocate,
     Free: _free,
     EndScope: _end_scope,

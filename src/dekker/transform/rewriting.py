@@ -24,6 +24,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
     EndScope,
     Exit,
     Fence,
@@ -539,6 +540,10 @@ class Rewriting:
         self.set_shadows(step.dst, NONE, NONE)
         self.call("dk_fence", SELF, Const(15))
 
+    def detach(self, step: Detach) -> None:
+        self.depend(step.thread)
+        self.emit(step)
+
     def release(self, step: Free | Measure) -> None:
         if self.outer.reads:
             raise self.refuse("the release of memory under rmo and power")
@@ -661,6 +666,7 @@ _REWRITES: dict[type[Any], Callable[[Rewriting, Any], None]] = {
     Spawn: Rewriting.spawn,
     Join: Rewriting.join,
     Free: Rewriting.release,
+    Detach: Rewriting.detach,
     EndScope: Rewriting.end_scope,
     Measure: Rewriting.release,
     Allocate: Rewriting.allocate,

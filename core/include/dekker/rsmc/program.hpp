@@ -33,6 +33,7 @@ enum class Operation : std::uint8_t {
   measure,  // the size of an object that was allocated
   refuse,   // what cannot be followed
   end_scope,  // of a variable on the stack
+  detach,     // a thread that nobody may join any more
 };
 
 struct Instruction {
@@ -52,6 +53,8 @@ struct Instruction {
   bool is_own = false;        // allocate: no memory of the heap that the program would have to release
   bool is_scoped = false;     // allocate: it is released when its call ends
   bool is_lasting = false;    // or only when its thread does
+  bool is_unset = false;      // allocate: what it holds is indeterminate until it is written
+  bool is_copy = false;       // store: moves bytes, whatever they hold
   bool ends_program = false;  // exit: of all threads
   bool is_loose = false;      // check: nothing behind it depends on it
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
@@ -111,6 +114,7 @@ struct Program {
   std::unordered_map<Address, std::uint8_t> initial_bytes;  // others are 0
   std::vector<ObjectRange> objects;                         // sorted by start
   std::vector<Observable> observed;
+  bool has_undefined = false;  // are there values that may be indeterminate?
 
   // Blocks are numbered: threads, then functions.
   const Block& block(std::int32_t number) const {

@@ -59,6 +59,7 @@ enum class ViolationKind : std::uint8_t {
   deadlock,
   not_robust,
   leak,  // the place is that of the allocation, the address its size
+  uninitialised,
 };
 
 // Two of the same kind at the same place are one.

@@ -34,6 +34,7 @@ from dekker.ir.arithmetic import BINARY_OPERATORS, mask
 from dekker.ir.expressions import Binary, Reg, Select, Unary, registers
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
+    Allocate,
     Assert,
     Assign,
     Assume,
@@ -42,26 +43,34 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
     EndScope,
     Exit,
     Fence,
+    Free,
     Instruction,
+    Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
     Refuse,
     Return,
     Rmw,
+    Spawn,
     Store,
     StoreConditional,
 )
 from dekker.ir.program import Function
+from dekker.ir.undefined import is_undecided, undefined_bits
 from dekker.source import Span
 
 DEEPEST_CALL = 1000
 SYNCHRONISATION_FENCE = "mfence"
 UNSUPPORTED = "unsupported"
+UNINITIALISED = "uninitialised"
+HEAP_START = 1 << 40
 SYNCHRONISATION_START = 1 << 48
 HEADER_SIZE = 8
 
@@ -80,7 +89,23 @@ def advance(context: Context, path: Path) -> Iterator[Path]:
         yield from assume(path, open_choice, True)
         yield from assume(path, open_choice, False)
         return
-    yield from step(instruction, context, goto(path, frame.pc + 1), frame.function.span(frame.pc))
+    behind, span = goto(path, frame.pc + 1), frame.function.span(frame.pc)
+    if _decides_on_undefined(instruction, context, path):
+        yield fail(behind, UNINITIALISED, "the value was never set", span)
+        return
+    yield from step(instruction, context, behind, span)
+
+
+def _decides_on_undefined(instruction: Instruction, context: Context, path: Path) -> bool:
+    """Whether what happens next depends on an indeterminate value, as far as that is known by now."""
+    match instruction:
+        case Branch(condition) | Assume(condition) | Assert(condition) | Await(condition):
+            return is_undecided(evaluate(condition, path, context).term)
+        case Call(_, value) | Spawn(_, value) | Join(_, value) | Detach(value):
+            return undefined_bits(evaluate(value, path, context).term) != 0
+        case Allocate(_, value) | Free(value) | Measure(_, value):
+            return undefined_bits(evaluate(value, path, context).term) != 0
+    return False
 
 
 def _open_choice(instruction: Instruction, context: Context, path: Path) -> Term | None:
@@ -146,7 +171,8 @@ def _(instruction: Load, context: Context, path: Path, span: Span | None) -> Ite
 def _(instruction: Store, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     address = evaluate(instruction.address, path, context)
     value = _truncate(evaluate(instruction.value, path, context), instruction.size)
-    yield emit(path, PathEvent("W", address, instruction.size, value, instruction.order, span=span))
+    event = PathEvent("W", address, instruction.size, value, instruction.order, span=span, copy=instruction.copy)
+    yield emit(path, event)
 
 
 @step.register
@@ -190,14 +216,17 @@ def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iter
         is_there = apply("eq", 8 * instruction.size, old.term, operand.term)
         for quiet in assume(path, is_there, True):
             tags = frozenset(("AMO", "QUIET"))
-            after = emit(quiet, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
+            read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span, compared=operand)
+            after = emit(quiet, read)
             yield after if instruction.dst is None else set_register(after, instruction.dst, old)
         changing = next(assume(path, is_there, False), None)
         if changing is None:
             return
         path = changing
     tags = frozenset(("AMO", "RMW")) | (frozenset(("NORET",)) if instruction.dst is None else frozenset())
-    path = emit(path, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
+    compared = operand if instruction.quiet else None
+    read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span, compared=compared)
+    path = emit(path, read)
     new = _combine(instruction.op, 8 * instruction.size, old, operand)
     path = emit(path, PathEvent("W", address, instruction.size, new, instruction.order, tags, span=span))
     path = replace(path, updates=(*path.updates, (index, index + 1, "amo")))
@@ -225,12 +254,14 @@ def _(instruction: CompareExchange, context: Context, path: Path, span: Span | N
 
     for continued in assume(path, equal, True):
         tags = frozenset(("AMO", "RMW"))
-        after = emit(continued, PathEvent("R", address, size, old, instruction.order, tags, span=span))
+        read = PathEvent("R", address, size, old, instruction.order, tags, span=span, compared=expected)
+        after = emit(continued, read)
         after = emit(after, PathEvent("W", address, size, desired, instruction.order, tags, span=span))
         yield finish(replace(after, updates=(*after.updates, (index, index + 1, "amo"))), 1)
     for continued in (path,) if instruction.weak else assume(path, equal, False):
         tags = frozenset(("AMO",))
-        yield finish(emit(continued, PathEvent("R", address, size, old, instruction.failure_order, tags, span=span)), 0)
+        read = PathEvent("R", address, size, old, instruction.failure_order, tags, span=span, compared=expected)
+        yield finish(emit(continued, read), 0)
 
 
 @step.register

@@ -28,7 +28,15 @@ from dekker.engines.axiomatic.path import (
     fail,
     set_register,
 )
-from dekker.engines.axiomatic.steps import end_address, function_at, release, start_address, step, synchronise
+from dekker.engines.axiomatic.steps import (
+    HEAP_START,
+    end_address,
+    function_at,
+    release,
+    start_address,
+    step,
+    synchronise,
+)
 from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Expr
@@ -39,6 +47,7 @@ from dekker.ir.instructions import (
     Await,
     Branch,
     Call,
+    Detach,
     Free,
     Instruction,
     Join,
@@ -49,7 +58,6 @@ from dekker.ir.instructions import (
 from dekker.ir.program import Function
 from dekker.source import Span
 
-HEAP_START = 1 << 40
 HEAP_PER_THREAD = 1 << 32
 GAP = 64
 
@@ -92,7 +100,7 @@ def _deciding_expression(instruction: Instruction) -> Expr | None:
             return condition
         case Call(_, function) | Spawn(_, function):
             return function
-        case Join(_, thread):
+        case Join(_, thread) | Detach(thread):
             return thread
         case Allocate(_, size):
             return size
@@ -143,9 +151,12 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
     world = _require_world(context, "joins", span)
     handle, path = _known(context, instruction.thread, path, span)
     other = world.path(handle - 1)
-    if handle <= len(context.program.threads) or other.status == "unborn":
-        yield fail(path, "join", f"join of {handle}, which is no thread", span)
-    elif other.status != "complete":
+    claimed = _claimed(context, path, handle)
+    if claimed is None:
+        yield fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+        return
+    path = claimed
+    if other.status != "complete":
         yield replace(path, status="joining")
     else:
         index = len(path.events)
@@ -153,6 +164,28 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
         end = Value(end_address(handle - 1))
         path = synchronise(emit(path, PathEvent("R", end, 8, value, Order.SEQ_CST, span=span, waits=True)))
         yield path if instruction.dst is None else set_register(path, instruction.dst, value)
+
+
+@step.register
+def _(instruction: Detach, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    """The first thread, which nobody can join, may detach itself."""
+    _require_world(context, "threads that are detached", span)
+    handle, path = _known(context, instruction.thread, path, span)
+    if not handle and context.thread < len(context.program.threads):
+        yield path
+        return
+    claimed = _claimed(context, path, handle or context.thread + 1)
+    yield claimed or fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+
+
+def _claimed(context: Context, path: Path, handle: int) -> Path | None:
+    """A thread is joined or detached once, and by one."""
+    world = _world(context)
+    is_thread = handle > len(context.program.threads) and world.path(handle - 1).status != "unborn"
+    paths = (path, *(other for number, other in enumerate(world.paths) if number != context.thread))
+    if not is_thread or any(handle in other.claimed for other in paths):
+        return None
+    return replace(path, claimed=path.claimed | {handle})
 
 
 @step.register
@@ -167,6 +200,8 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
     path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
+    if not instruction.zeroed:
+        path = replace(path, unset=path.unset | {start})
     if instruction.stack and not instruction.confined:
         scoped = Scoped(len(path.frames), start, instruction.permanent)
         path = replace(path, scoped=(*path.scoped, scoped))

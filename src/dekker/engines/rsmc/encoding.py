@@ -22,6 +22,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
     EndScope,
     Exit,
     Fence,
@@ -67,13 +68,14 @@ OPERATIONS = {
     Measure: 20,
     Refuse: 21,
     EndScope: 22,
+    Detach: 23,
 }
 NO_EFFECT = Assert(ONE, "")
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 CLASS_FIELDS = ("read_class", "write_class", "failed_class")
 INSTRUCTION = DEFAULTS | dict.fromkeys(CLASS_FIELDS, 0)
 FLAGS = COMMON_FIELDS.index("flags")
-OWN, LOOSE, PIECE, SCOPED, LASTING = 16, 32, 64, 128, 256
+OWN, LOOSE, PIECE, SCOPED, LASTING, UNSET, COPY = 16, 32, 64, 128, 256, 512, 1024
 
 EventClass = tuple[list[int], int, int]
 
@@ -148,8 +150,10 @@ class Encoder(Coder):
         match instruction:
             case Assert(loose=True):
                 found["flags"] = LOOSE
-            case Allocate(stack=True, confined=False, permanent=lasting):
-                found["flags"] = OWN | SCOPED | LASTING * lasting
-            case Allocate(stack=True) | Allocate(permanent=True):
-                found["flags"] = OWN
+            case Store(copy=True):
+                found["flags"] = COPY
+            case Allocate(stack=stack, permanent=permanent, confined=confined, zeroed=zeroed):
+                found["flags"] = OWN * (stack or permanent) | UNSET * (not zeroed)
+                if stack and not confined:
+                    found["flags"] |= SCOPED | LASTING * permanent
         return found

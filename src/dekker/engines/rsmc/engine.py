@@ -299,7 +299,9 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case "call":
             message = TOO_DEEP if address == ALL_BITS else f"call of {address:#x}, which is no function"
         case "join":
-            message = f"join of {address}, which is no thread"
+            message = f"{address} is no thread that can be joined or detached"
+        case "uninitialised":
+            message = "the value was never set"
         case "release":
             message = f"free of {address:#x}, which is not the start of memory that was allocated"
         case "leak":

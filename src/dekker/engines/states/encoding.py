@@ -32,6 +32,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
     EndScope,
     Exit,
     Fence,
@@ -56,9 +57,10 @@ from dekker.ir.property import Observable, RegisterValue
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),
     *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure, EndScope),
+    Detach,
 )
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
-STACK, LOCAL, PERMANENT, CONFINED = 16, 32, 64, 128
+STACK, LOCAL, PERMANENT, CONFINED, UNSET, COPY = 16, 32, 64, 128, 256, 512
 INSTRUCTION = DEFAULTS | {"fence": NO_FENCE, "touches": 0}
 
 Block = tuple[list[int], int, list[tuple[int, int]], list[int], list[list[int]], list[Footprint]]
@@ -135,7 +137,10 @@ class _Encoder(Coder):
             case Assert():
                 fields["flags"] |= WEAK * step.is_limit
             case Allocate():
-                fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent | CONFINED * step.confined
+                fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
+                fields["flags"] |= CONFINED * step.confined | UNSET * (not step.zeroed)
+            case Store():
+                fields["flags"] |= COPY * step.copy
         return list(fields.values())
 
     def _fence(self, step: Fence) -> int:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dekker.errors import ParseError
 from dekker.ir.arithmetic import RMW_OPERATORS
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -22,6 +22,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
     EndScope,
     Exit,
     Fence,
@@ -202,6 +203,8 @@ def _operand(c: _Cursor, nesting: int = 0) -> Expr:
         return Reg(c.name("a register"))
     if kind == "number":
         return Const(c.number("a number"))
+    if c.accept("unset"):
+        return Unset()
     if kind == "&":
         return _address(c)
     if kind == "(":
@@ -267,9 +270,10 @@ def _load(c: _Cursor, dst: str) -> Instruction:
 
 def _store(c: _Cursor) -> Instruction:
     size = c.suffix()
+    copy = c.accept("copy")
     address = _place(c)
     c.expect("=")
-    return Store(address, _expression(c), size, _order(c))
+    return Store(address, _expression(c), size, _order(c), copy)
 
 
 def _store_conditional(c: _Cursor, dst: str) -> Instruction:
@@ -394,6 +398,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "assert": _assert,
     "refuse": lambda c: Refuse(c.string(_MESSAGE)),
     "print": _print,
+    "detach": lambda c: Detach(_expression(c)),
     "free": lambda c: Free(_expression(c)),
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -18,6 +18,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
     EndScope,
     Exit,
     Fence,
@@ -76,6 +77,8 @@ def print_expression(expression: Expr) -> str:
     match expression:
         case Reg(name):
             return name_text(name)
+        case Unset():
+            return "unset"
         case Const(value):
             return str(value if value < 1 << 63 else value - (1 << 64))
         case Address(symbol, offset):
@@ -137,7 +140,7 @@ def _load(i: Load) -> str:
 
 
 def _store(i: Store) -> str:
-    return f"store.{i.size} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
+    return f"store.{i.size}{_flags(copy=i.copy)} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
 
 
 def _store_conditional(i: StoreConditional) -> str:
@@ -183,6 +186,7 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Return: lambda i: "return" if i.value is None else f"return {print_expression(i.value)}",
     Spawn: lambda i: f"{_target(i.dst)}spawn {_operand(i.function)}({_list(i.arguments)})",
     Join: lambda i: f"{_target(i.dst)}join {print_expression(i.thread)}",
+    Detach: lambda i: f"detach {print_expression(i.thread)}",
     Assume: lambda i: f"assume {print_expression(i.condition)}",
     Await: lambda i: f"await {print_expression(i.condition)} -> {name_text(i.target)}",
     Assert: lambda i: f"assert{_flags(loose=i.loose)} {print_expression(i.condition)}, {quote(i.message)}",
