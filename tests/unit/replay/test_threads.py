@@ -243,7 +243,7 @@ function main() {
 def test_names_of_parts_and_of_allocated_memory() -> None:
     text = """object q[24] as {0 .8 head, 8 .16 items [2, 8, {0 .4 key, 4 .4 value}]}
 function main() {
-  big = allocate 16 stack
+  big = allocate 16 stack confined
   a = allocate 16
   c = choose 0 .. 0
   store.8 [&q] = a

@@ -40,7 +40,7 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
         instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None
         if instruction is not None and _ends_it(instruction):
             break
-        if isinstance(instruction, Fence | Load | Store | Rmw | CompareExchange):
+        if isinstance(instruction, Fence | Free | Load | Store | Rmw | CompareExchange):
             path = replace(path, alone=path.alone + 1)
         if isinstance(instruction, Fence):
             path = goto(path, frame.pc + 1)

@@ -64,6 +64,7 @@ class FunctionLowering:
     waiting: dict[str, set[str]] = field(default_factory=dict)
     definitions: dict[str, Instruction] = field(default_factory=dict)
     by_name: dict[str, Block] = field(default_factory=dict)
+    parameters: set[Expr] = field(default_factory=set)
     block: Block = field(default_factory=lambda: Block(""))
     next_block: str | None = None
     atomic: bool = False
@@ -175,6 +176,7 @@ class FunctionLowering:
             parts = self.part_names(parameter.name, parameter.type)
             names += parts
             self.values[parameter.name] = tuple(map(Reg, parts))
+            self.parameters.update(self.values[parameter.name])
         if self.header.variadic:
             names.append(VARIADIC)
         if len(self.layout.leaves(self.header.result)) > 1:

@@ -49,7 +49,8 @@ def begin_scope(f: FunctionLowering, variable: str) -> None:
     """What the variable holds is indeterminate from here."""
     declared = f.definitions.get(variable)
     for piece in f.promotion.pieces.get(variable, ()):
-        f.assign_variable(piece.register, Unset())
+        if Reg(piece.register) not in f.parameters:
+            f.assign_variable(piece.register, Unset())
     if isinstance(declared, syntax.Alloca) and variable not in f.promotion.pieces:
         _declare(f, declared)
 

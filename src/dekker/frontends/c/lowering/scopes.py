@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from dekker.ir.expressions import Address, Expr, Reg, registers
+from dekker.frontends.c.lowering.function import SELF
+from dekker.ir.expressions import Address, Binary, Expr, Reg, registers
 from dekker.ir.flow import live_at_starts
 from dekker.ir.instructions import (
     Allocate,
@@ -88,7 +89,15 @@ def _holders(function: Function, variable: str) -> Holders:
 
 def _escapes(function: Function, holders: Holders, keeping: frozenset[Parameter]) -> bool:
     given = (part for step in function.body for part in _given_away(step, keeping))
-    return any(not holders.isdisjoint(registers(part)) for part in given)
+    return any(not holders.isdisjoint(registers(part)) and not _is_identity(part) for part in given)
+
+
+def _is_identity(part: Expr) -> bool:
+    """What locks hold tells threads apart; nothing of a thread's own object lies where it points."""
+    match part:
+        case Binary("or", 64, Reg(name)) | Reg(name):
+            return name == SELF
+    return False
 
 
 def _given_away(step: Instruction, keeping: frozenset[Parameter]) -> Iterator[Expr]:

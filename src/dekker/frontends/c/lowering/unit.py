@@ -119,7 +119,7 @@ class SourceNeeded(Exception):
 @dataclass(slots=True)
 class Unit:
     """What is known while the program grows. `at_return` are functions that run when `main` returns. `thread_size` and
-    `thread_cells` describe the object of each thread."""
+    `thread_cells` describe the object of each thread, whose first 8 bytes nobody uses."""
 
     linkage: Linkage
     runtime: Runtime
@@ -132,7 +132,7 @@ class Unit:
     pending: list[str] = field(default_factory=list)
     constants: dict[str, dict[int, int | None]] = field(default_factory=dict)
     at_return: list[str] = field(default_factory=list)
-    thread_size: int = 0
+    thread_size: int = 8
     thread_align: int = 8
     thread_places: dict[str, int] = field(default_factory=dict)
     thread_cells: list[Cell] = field(default_factory=list)
