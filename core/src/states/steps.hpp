@@ -1,6 +1,8 @@
 // The steps of a thread that others may notice, with all that may leave the buffers just before.
 #pragma once
 
+#include <limits>
+
 #include "states/machine.hpp"
 
 namespace dekker::states {
@@ -78,6 +80,8 @@ class Steps {
   }
 
  private:
+  static constexpr ByteRange everywhere{0, std::numeric_limits<Address>::max() / 2};
+
   // Blocked in a section: no thread ever takes a step again, and nothing that happened in the section can be noticed.
   static bool is_stuck(const ThreadState& thread) {
     return thread.in_section && thread.status == ThreadStatus::blocked;
@@ -140,6 +144,10 @@ class Steps {
           machine_.end_leaving_object(next, t);
           finish(next);
         });
+        return;
+      case Operation::atomic_begin:  // what others have written then, they have written for the whole section
+        require_all(from, t);
+        after_commits(from, t, everywhere, false, execute);
         return;
       default: break;
     }

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     "-m",
     multiple=True,
     help="Names of models or .cat files with commas between, once or several times (default: "
-    f"{','.join(USUAL_MODELS)} and the program's own, rc11 for C, as far as they know its fences).",
+    f"{','.join(USUAL_MODELS)} and the program's own, cpp20 for C, as far as they know its fences).",
 )
 @click.option(
     "--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc, and axiomatic for what that cannot run)"

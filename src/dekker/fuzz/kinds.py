@@ -16,7 +16,7 @@ from typing import TypeVar
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
-from dekker.fuzz import threaded_c
+from dekker.fuzz import idioms, threaded_c
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
@@ -26,6 +26,7 @@ from dekker.fuzz.paper import paper_program
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
 from dekker.ir.text import print_program
+from dekker.models import OF_C as OF_LANGUAGE
 from dekker.source import Source
 
 T = TypeVar("T")
@@ -35,8 +36,8 @@ SIZES = (3, 3, 4, 4, 4, 4, 5, 5, 5, 6)
 hour."""
 
 ALL_MODELS = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "ghb-rmo", "ghb-power")
-WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {"rc11", *NOT_FOR_UPDATES})
-OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "rc11")
+WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {*OF_LANGUAGE, *NOT_FOR_UPDATES})
+OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "cpp20", "rc11")
 COMPILED = 0.1
 """The weight of a kind of C programs: to compile one takes as long as a hundred others."""
 
@@ -152,12 +153,16 @@ KINDS: dict[str, Kind] = {
     "plain": Kind(lambda seed: _drawn(seed, PLAIN_ACCESSES, ALL_MODELS), 30),
     "updates": Kind(lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES), 20),
     "annotated": Kind(lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")), 10),
-    "c11": Kind(lambda seed: _drawn(seed, C11, ("rc11",)), 10),
+    "c11": Kind(lambda seed: _drawn(seed, C11, OF_LANGUAGE), 10),
     "delays": Kind(_delays, 7),
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),
     "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
+    "conditions": _of_c(idioms.conditions_program),
+    "exchanges": _of_c(idioms.exchanges_program),
+    "assumptions": _of_c(idioms.assumptions_program),
+    "heap": _of_c(idioms.heap_program),
 }
 
 

@@ -81,6 +81,13 @@ class Record:
         return len(self.outcomes)
 
     @property
+    def undecided(self) -> str:
+        """Why, if it is."""
+        if self.verdict != "Unknown":
+            return ""
+        return why_undecided(self.stopped_by, bool(self.positive or self.negative or self.deadlocks))
+
+    @property
     def counts(self) -> tuple[int, int]:
         """Executions that satisfy the formula, whatever its quantifier, and those that do not."""
         if self.kind == KINDS[Quantifier.NOT_EXISTS]:
@@ -166,7 +173,21 @@ def _executions(number: int) -> str:
     return "1 execution" if number == 1 else f"{number} executions"
 
 
-LIMITS = {"events": "more than 1024 events in one execution"}
+LIMITS = {
+    "events": "more than 1024 events in one execution",
+    "sections": "runs in which an atomic section is seen half done",
+}
+NO_END = "no execution comes to its end"
+
+
+def limit_text(name: str) -> str:
+    return LIMITS.get(name, name)
+
+
+def why_undecided(stopped_by: str | None, came_to_end: bool) -> str:
+    if stopped_by is not None:
+        return f"stopped by {limit_text(stopped_by)}"
+    return "the bounds leave it open" if came_to_end else NO_END
 
 
 def _notes(result: Result) -> tuple[str, ...]:
@@ -179,5 +200,7 @@ def _notes(result: Result) -> tuple[str, ...]:
     if result.blocked:
         notes.append(f"Blocked: {_executions(result.blocked)} where a thread waits or an assumption fails, not counted")
     if result.stopped_by:
-        notes.append(f"Stopped by {LIMITS.get(result.stopped_by, result.stopped_by)}: the counts cover a part only")
+        notes.append(f"Stopped by {limit_text(result.stopped_by)}: the counts cover a part only")
+    elif not result.came_to_end:
+        notes.append(f"Unknown what holds: {NO_END}")
     return tuple(notes)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
+from dekker.models import shipped_as
 from dekker.result import ENDED_WAITING, Result, Violation
 from dekker.run.open_loops import open_loop
+from dekker.run.sections import run_with_sections
 from dekker.run.turns import TOO_LONG, goes_wrong, may_take_turns, run_in_turns
 from dekker.task import Task, with_time_left
 
@@ -180,7 +183,11 @@ ENGINES: dict[str, Run] = {**SINGLE_ENGINES, TRANSFORM: run_transform, ALL: run_
 def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
     """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run, or
     states where that ends earlier; `auto` for states where the rule in docs/states.md says so, else the same as
-    None."""
+    None. Violations in which an atomic section is seen half done are none."""
+    return run_with_sections(partial(_run_named, name), task, name)
+
+
+def _run_named(name: str | None, task: Task) -> tuple[str, Result]:
     if task.search.robust and name not in (None, AUTO, states.NAME):
         raise InputError("only the states engine can tell whether a program is robust", hint="use --engine states")
     if name == AUTO or (name is None and task.search.robust):
@@ -241,7 +248,7 @@ def _search_within_budget(task: Task) -> Result | None:
 
 def _open_loop(task: Task) -> str | None:
     """Loops that only what is read can end need no bound in the states engine."""
-    found = open_loop(task.program) if task.model.name in states.MODELS else None
+    found = open_loop(task.program) if shipped_as(task.model) in states.MODELS else None
     if found is None:
         return None
     function, span = found
@@ -249,7 +256,7 @@ def _open_loop(task: Task) -> str | None:
 
 
 def _reason_against_states(task: Task, loop: str | None, searched: Result | None) -> str:
-    if task.model.name not in states.MODELS:
+    if shipped_as(task.model) not in states.MODELS:
         return f"the states engine does not know the model '{task.model.name}'"
     if loop is None:
         return "every loop has a bound of its own or only waits"
