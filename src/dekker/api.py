@@ -299,9 +299,9 @@ class CheckArguments(TypedDict, total=False):
     is a text. `timeout` is in seconds, `memory` in megabytes, `max_traces` in complete executions. `keep_going`
     explores all instead of stopping at the first violation. `leaks`: memory that is lost at the end is a violation;
     `deadlocks`: so are threads that wait for ever (the default). `nondet` is the range of numbers that the program
-    leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the engine counts.
-    `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`: its workers explore
-    instead (rsmc)."""
+    leaves open. `overflow`: that of signed numbers is a violation. `flags` reach the compiler `cc`. `progress` is
+    called now and then with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask
+    scheduler, or `local`: its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None
@@ -313,6 +313,7 @@ class CheckArguments(TypedDict, total=False):
     leaks: bool
     deadlocks: bool
     nondet: tuple[int, int] | None
+    overflow: bool
     flags: Sequence[str]
     cc: str | None
     progress: Progress | None
@@ -429,6 +430,7 @@ def _check_options(
     leaks: bool = False,
     deadlocks: bool = True,
     nondet: tuple[int, int] | None = None,
+    overflow: bool = False,
     flags: Sequence[str] = (),
     cc: str | None = None,
     language: str | None = None,
@@ -442,7 +444,7 @@ def _check_options(
         stop_at_first=not keep_going and engine != ALL,
         deadlocks=deadlocks,
     )
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs)
+    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs, overflow=overflow)
 
 
 def _batch_options(
@@ -490,13 +492,15 @@ def _read(
     several = [program] if isinstance(program, str | os.PathLike) else list(program)
     if language is None:
         paths = tuple(map(_path, several))
-        read = parse_files(paths, options.flags, options.cc, options.nondet)
+        read = parse_files(paths, options.flags, options.cc, options.nondet, options.overflow)
         validate(read)
     elif len(several) != 1:
         raise InputError("only files are linked together: give one text")
     else:
         paths = (text_name(language),)
-        read = program_from_text(os.fspath(several[0]), language, options.flags, options.cc, options.nondet)
+        read = program_from_text(
+            os.fspath(several[0]), language, options.flags, options.cc, options.nondet, options.overflow
+        )
     if options.leaks:
         read = replace(read, property=replace(read.property, leaks=True))
     return read, paths

@@ -62,6 +62,7 @@ STATUS = {
 @click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc, states: threads that explore.")
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @CLUSTER
+@click.option("--overflow", is_flag=True, help="The overflow of signed numbers is a violation (C, C++).")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
@@ -89,6 +90,7 @@ def command(
     jobs: int,
     checkpoint: str | None,
     cluster: str | None,
+    overflow: bool,
     leaks: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
@@ -136,6 +138,7 @@ def command(
         search,
         jobs=jobs,
         checkpoint=checkpoint,
+        overflow=overflow,
     )
     if estimate:
         with crew_at(cluster, jobs) as crew:

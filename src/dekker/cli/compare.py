@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
+@click.option("--overflow", is_flag=True, help="The overflow of signed numbers is a violation (C, C++).")
 @CLUSTER
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
@@ -69,6 +70,7 @@ def command(
     max_traces: int | None,
     keep_going: bool,
     no_deadlocks: bool,
+    overflow: bool,
     cluster: str | None,
     cc: str | None,
     json_file: str | None,
@@ -91,7 +93,7 @@ def command(
         stop_at_first=not keep_going,
         deadlocks=not no_deadlocks,
     )
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, overflow=overflow)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:

@@ -75,6 +75,12 @@ class Select:
 
 Expr = Const | Reg | Address | Unary | Binary | Select
 
+
+def is_unset(expression: Expr) -> bool:
+    """What a variable of some size holds to which nothing was assigned."""
+    return isinstance(expression.operand if isinstance(expression, Unary) else expression, Unset)
+
+
 ZERO = Const(0)
 ONE = Const(1)
 

@@ -22,6 +22,7 @@ Claimed = tuple[str, Finding]
 
 DATA_RACE = "data-race"
 _LIBRARY_CALL = re.compile(r"`(\w+)`: ")
+_OVERFLOW = "signed overflow"
 _LOCKS = re.compile(r"mutex|lock|mtx")
 _LAST_NULL = 4096
 
@@ -43,7 +44,8 @@ def _finding(failure: Failure, kind: str, message: str, *notes: Note) -> Finding
 def _assertion(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     call = _LIBRARY_CALL.match(failure.message)
     if call is None:
-        return _finding(failure, "assertion", failure.message)
+        kind = "overflow" if failure.message.startswith(_OVERFLOW) else "assertion"
+        return _finding(failure, kind, failure.message)
     return _finding(failure, "lock misuse" if _LOCKS.search(call[1]) else "library misuse", failure.message)
 
 

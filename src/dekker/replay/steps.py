@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
-from dekker.ir.expressions import Expr, Unset
+from dekker.ir.expressions import Expr, is_unset
 from dekker.ir.flow import reads_between
 from dekker.ir.instructions import (
     Assert,
@@ -32,7 +32,7 @@ CONDITION = "what decides here"
 
 def _assign(machine: Machine, instruction: Assign) -> None:
     word = machine.value(instruction.value)
-    if isinstance(instruction.value, Unset):
+    if is_unset(instruction.value):
         word = replace(word, origin=instruction.dst.partition("%")[0] or "a variable")
     machine.set(instruction.dst, word)
 
@@ -125,8 +125,11 @@ def _compared_bits(op: str, width: int, old: Word, operand: Word) -> int:
 
 
 def _note_comparison(machine: Machine, width: int, old: Word, expected: Word) -> None:
+    """Nobody knows how it ends, so the trace may end there."""
     if _compared_bits("eq", width, old, expected):
         machine.note_unset("what is compared", old if old.undefined else expected)
+        if machine.peek() is None:
+            raise machine.end(FAILED)
 
 
 def _compare_exchange(machine: Machine, instruction: CompareExchange) -> None:

@@ -37,7 +37,7 @@ DEFAULT_SEARCH = Search()
 class CheckOptions:
     """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
-    the program leaves open. `jobs` threads explore. To go on
+    the program leaves open. `overflow`: that of signed numbers is a violation. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
 
@@ -53,6 +53,7 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
+    overflow: bool = False
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -175,6 +176,6 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 
 
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    program = parse_files(paths, options.flags, options.cc, options.nondet)
+    program = parse_files(paths, options.flags, options.cc, options.nondet, options.overflow)
     validate(program)
     return program

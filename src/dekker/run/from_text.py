@@ -31,11 +31,12 @@ def program_from_text(
     flags: Sequence[str] = (),
     compiler: str | None = None,
     nondet: tuple[int, int] | None = None,
+    overflow: bool = False,
 ) -> Program:
-    """`flags`, `compiler` and `nondet` are those of `frontends.parse_files`."""
+    """`flags`, `compiler`, `nondet` and `overflow` are those of `frontends.parse_files`."""
     name = text_name(language)
     if language in COMPILED:
-        return _compiled(text, name, flags, compiler, nondet)
+        return _compiled(text, name, flags, compiler, nondet, overflow)
     if flags or compiler is not None:
         raise InputError(f"there is nothing to compile in a text in '{language}', so no compiler and no flags")
     program = parse_program(Source(name, text))
@@ -44,7 +45,12 @@ def program_from_text(
 
 
 def _compiled(
-    text: str, name: str, flags: Sequence[str], compiler: str | None, nondet: tuple[int, int] | None
+    text: str,
+    name: str,
+    flags: Sequence[str],
+    compiler: str | None,
+    nondet: tuple[int, int] | None,
+    overflow: bool,
 ) -> Program:
     """The compiler wants a file; nobody is to hear of it."""
     with tempfile.TemporaryDirectory(prefix="dekker-text-") as folder:
@@ -52,7 +58,7 @@ def _compiled(
         file.write_text(text, encoding="utf-8")
         renaming = _Renaming(str(file), name)
         try:
-            program = parse_files((str(file),), flags, compiler, nondet)
+            program = parse_files((str(file),), flags, compiler, nondet, overflow)
             validate(program)
         except DekkerError as error:
             raise renaming.error(error) from None

@@ -200,7 +200,7 @@ INSTRUCTIONS: list[tuple[Instruction, str]] = [
     (EndScope("p", Reg("p"), confined=True), "p = end-scope confined p"),
     (Detach(Reg("t")), "detach t"),
     (Assign("x", Unset()), "x = unset"),
-    (Store(Reg("p"), Reg("x"), 4, copy=True), "store.4 copy [p] = x"),
+    (Store(Reg("p"), Reg("x"), 4, copy=True), "store.4 copied [p] = x"),
     (Free(Reg("p")), "free p"),
     (Measure("n", Reg("p")), "n = measure p"),
     (AtomicBegin(), "atomic-begin"),

@@ -10,7 +10,7 @@ from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
 from dekker.execution import Event
 from dekker.ir.arithmetic import mask
-from dekker.ir.expressions import Unset
+from dekker.ir.expressions import is_unset
 from dekker.ir.instructions import Allocate, Assign
 from dekker.ir.program import Program
 from dekker.ir.undefined import of_binary, undefined_bits
@@ -20,7 +20,7 @@ from dekker.result import Violation
 def may_be_undefined(program: Program) -> bool:
     steps = (step for function in program.functions for step in function.body)
     return any(
-        (isinstance(step, Allocate) and not step.zeroed) or (isinstance(step, Assign) and isinstance(step.value, Unset))
+        (isinstance(step, Allocate) and not step.zeroed) or (isinstance(step, Assign) and is_unset(step.value))
         for step in steps
     )
 

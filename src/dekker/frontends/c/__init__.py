@@ -28,11 +28,13 @@ __all__ = ["ARCHITECTURE", "Options", "parse_c"]
 @dataclass(frozen=True, slots=True)
 class Options:
     """`flags` reach the compiler, `compiler` is the command of another clang, `nondet` is the range of
-    `__VERIFIER_nondet_int` and its like (from 0 for unsigned types)."""
+    `__VERIFIER_nondet_int` and its like (from 0 for unsigned types). `overflow`: that of signed numbers is a
+    violation."""
 
     flags: tuple[str, ...] = ()
     compiler: str | None = None
     nondet: tuple[int, int] = (-1, 2)
+    overflow: bool = False
 
 
 def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runtime = RUNTIME) -> Program:
@@ -52,7 +54,7 @@ def _lower(compiled: list[Compiled], name: str, source: Source, options: Options
     while True:
         linkage = link([(Module(item.source), item.compiled) for item in compiled])
         try:
-            return lower_program(name, linkage, runtime, options.nondet, source)
+            return lower_program(name, linkage, runtime, options.nondet, source, overflow=options.overflow)
         except SourceNeeded as needed:
             more = compile_file(needed.path, (*options.flags, *source_flags()), options.compiler)
             compiled.append(replace(more, source=Source(needed.path, more.source.text)))

@@ -22,7 +22,7 @@ _KEYWORDS = frozenset(
         *("exists", "forall", "filter", "observe", "ignore", "assertions", "memory-safety", "forbid", "leaks"),
         *("as", "true", "false", "all", "any"),
         *("fence", "jump", "branch", "call", "return", "spawn", "join", "assume", "await", "assert", "print"),
-        *("choose", "refuse", "unset", "confined", "copy"),
+        *("choose", "refuse", "unset", "confined", "copied"),
         *("allocate", "free", "measure", "atomic-begin", "atomic-end", "end-scope", "detach", "exit"),
         *("signed", "exclusive", "weak", "quiet", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
         *(order.value for order in Order),

@@ -270,7 +270,7 @@ def _load(c: _Cursor, dst: str) -> Instruction:
 
 def _store(c: _Cursor) -> Instruction:
     size = c.suffix()
-    copy = c.accept("copy")
+    copy = c.accept("copied")
     address = _place(c)
     c.expect("=")
     return Store(address, _expression(c), size, _order(c), copy)

@@ -140,7 +140,7 @@ def _load(i: Load) -> str:
 
 
 def _store(i: Store) -> str:
-    return f"store.{i.size}{_flags(copy=i.copy)} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
+    return f"store.{i.size}{_flags(copied=i.copy)} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
 
 
 def _store_conditional(i: StoreConditional) -> str:

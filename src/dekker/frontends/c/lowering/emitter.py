@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from dekker.frontends.c.lowering.expressions import is_leaf, negate
-from dekker.ir.expressions import Const, Expr, Reg, Unset
+from dekker.ir.expressions import Const, Expr, Reg, is_unset
 from dekker.ir.flow import defined, live_at_starts, successors, used
 from dekker.ir.instructions import Assert, Assign, Await, Branch, Exit, Instruction, Jump, Return
 from dekker.ir.program import Function
@@ -99,7 +99,7 @@ class Emitter:
 
 def _without_needless_unset(function: Function) -> Function:
     """Drops marks of variables that nobody reads before they are set."""
-    marks = [i for i, step in enumerate(function.body) if isinstance(step, Assign) and isinstance(step.value, Unset)]
+    marks = [i for i, step in enumerate(function.body) if isinstance(step, Assign) and is_unset(step.value)]
     open_marks = [index for index in marks if not _is_set_soon(function, index)]
     live = live_at_starts(function, frozenset()) if open_marks else []
     needed = {index for index in open_marks if getattr(function.body[index], "dst", None) in live[index + 1]}

@@ -13,7 +13,7 @@ from dekker.frontends.c.lowering.expressions import binary, offset, truncate
 from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Piece
-from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unset
+from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unary, Unset
 from dekker.ir.instructions import Allocate, Assign, CompareExchange, EndScope, Fence, Load, Order, Rmw, Store
 
 ORDERS = {
@@ -50,7 +50,7 @@ def begin_scope(f: FunctionLowering, variable: str) -> None:
     declared = f.definitions.get(variable)
     for piece in f.promotion.pieces.get(variable, ()):
         if Reg(piece.register) not in f.parameters:
-            f.assign_variable(piece.register, Unset())
+            f.assign_variable(piece.register, Unary("zext", 8 * piece.size, Unset()))
     if isinstance(declared, syntax.Alloca) and variable not in f.promotion.pieces:
         _declare(f, declared)
 

@@ -126,6 +126,7 @@ class Unit:
     has_context: bool = False
     quiet_abort: bool = False
     nondet: tuple[int, int] = (-1, 2)
+    overflow: bool = False
     functions: dict[str, Function] = field(default_factory=dict)
     objects: dict[str, Object] = field(default_factory=dict)
     symbols: dict[str, Linked] = field(default_factory=dict)
@@ -383,8 +384,16 @@ def _addresses(step: Step) -> list[Address]:
 # --- the program
 
 
-def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[int, int], source: Source) -> Program:
-    unit = Unit(linkage, runtime, nondet=nondet)
+def lower_program(
+    name: str,
+    linkage: Linkage,
+    runtime: Runtime,
+    nondet: tuple[int, int],
+    source: Source,
+    *,
+    overflow: bool = False,
+) -> Program:
+    unit = Unit(linkage, runtime, nondet=nondet, overflow=overflow)
     unit.has_context = _needs_context(linkage, runtime)
     unit.quiet_abort = _is_verification_task(linkage)
     main = linkage.shared.get("main")
