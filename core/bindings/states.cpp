@@ -76,9 +76,8 @@ Program read_program(const ProgramArgument& argument) {
 }
 
 constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores", "refused"};
-constexpr std::array violation_names{"assertion", "memory", "use after free", "double free", "call",
-                                     "join",      "release", "allocation",     "deadlock",    "robustness", "leak",
-                                     "uninitialised"};
+constexpr std::array violation_names{"assertion", "memory",     "use after free", "double free", "call",       "join",
+                                     "release",   "allocation", "uninitialised",  "deadlock",    "robustness", "leak"};
 
 nb::dict statistics_dict(const Statistics& s) {
   nb::dict result;

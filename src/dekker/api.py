@@ -300,8 +300,8 @@ class CheckArguments(TypedDict, total=False):
     explores all instead of stopping at the first violation. `leaks`: memory that is lost at the end is a violation;
     `deadlocks`: so are threads that wait for ever (the default). `nondet` is the range of numbers that the program
     leaves open. `overflow`: that of signed numbers is a violation. `flags` reach the compiler `cc`. `progress` is
-    called now and then with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask
-    scheduler, or `local`: its workers explore instead (rsmc)."""
+    called now and then with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of
+    a Dask scheduler, or `local`: its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None

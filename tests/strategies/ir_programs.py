@@ -27,6 +27,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -234,6 +236,8 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: lambda draw, scope: Free(expression(draw, scope)),
+    EndScope: lambda draw, scope: EndScope(draw(NAMES), expression(draw, scope), draw(st.booleans())),
+    Detach: lambda draw, scope: Detach(expression(draw, scope)),
     Measure: lambda draw, scope: Measure(draw(NAMES), expression(draw, scope)),
 }
 

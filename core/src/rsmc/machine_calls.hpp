@@ -152,7 +152,7 @@ template <std::size_t W>
 void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   depend_on_value(state, instruction);
   const Value handle = *value(evaluate(state, instruction.value).node);
-  if (!claim(state, handle)) {
+  if (!claim(state, pc, handle)) {
     fail(state, pc, ViolationKind::join, handle);
     return;
   }
@@ -163,15 +163,15 @@ void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t p
   if (instruction.destination != none) in_register(state, instruction.destination) = loaded(id, false);
 }
 
-// Joins or detaches a thread: that is done once, and by one.
+// Joins or detaches a thread: that is done once, and by one. Whether others do it, too, is asked at the end of the run: who
+// comes first is not decided by the run alone.
 template <std::size_t W>
-bool Machine<W>::claim(ThreadState<W>& state, Value handle) {
+bool Machine<W>::claim(ThreadState<W>& state, std::int32_t pc, Value handle) {
   const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
                          threads_[handle - 1].status != ThreadStatus::unborn;
   const auto number = static_cast<std::int32_t>(handle - 1);
-  const auto has_claimed = [&](const ThreadState<W>& thread) { return std::ranges::find(thread.claimed, number) != thread.claimed.end(); };
-  if (!is_thread || std::ranges::any_of(threads_, has_claimed)) return false;
-  state.claimed.push_back(number);
+  if (!is_thread || std::ranges::find(state.claimed, number, &Claim::thread) != state.claimed.end()) return false;
+  state.claimed.push_back({number, state.block, pc});
   return true;
 }
 
@@ -181,7 +181,8 @@ void Machine<W>::detach(std::int32_t thread, ThreadState<W>& state, std::int32_t
   depend_on_value(state, instruction);
   const Value handle = *value(evaluate(state, instruction.value).node);
   if (handle == 0 && at(thread) < program_.threads.size()) return;
-  if (!claim(state, handle == 0 ? static_cast<Value>(thread) + 1 : handle)) fail(state, pc, ViolationKind::join, handle);
+  if (!claim(state, pc, handle == 0 ? static_cast<Value>(thread) + 1 : handle))
+    fail(state, pc, ViolationKind::join, handle);
 }
 
 template <std::size_t W>

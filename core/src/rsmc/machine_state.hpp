@@ -120,6 +120,13 @@ struct Scoped {
   bool is_lasting;
 };
 
+// A thread that is joined or detached, and where.
+struct Claim {
+  std::int32_t thread;
+  std::int32_t block;
+  std::int32_t pc;
+};
+
 // When control last came to where an await goes back to: how many events the thread had then.
 struct AwaitStart {
   std::size_t depth;
@@ -141,7 +148,7 @@ struct ThreadState {
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
   std::vector<Scoped> scoped;
-  std::vector<std::int32_t> claimed;  // threads that it has joined or detached
+  std::vector<Claim> claimed;
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin

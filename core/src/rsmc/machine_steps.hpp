@@ -93,9 +93,14 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
-  if (has_seen_undefined_ && decides_on_undefined(state, instruction)) {
-    fail(state, pc, ViolationKind::uninitialised, 0);
-    return;
+  if (has_seen_undefined_) {
+    const std::size_t n_nodes = nodes_.size();
+    const bool is_wrong = decides_on_undefined(state, instruction);
+    nodes_.resize(n_nodes);  // how many there are must depend on the run alone
+    if (is_wrong) {
+      fail(state, pc, ViolationKind::uninitialised, 0);
+      return;
+    }
   }
   if (is_alone_ && step_alone(state, pc, instruction)) {
     ++n_alone_;

@@ -193,7 +193,7 @@ class RunEnd {
     std::vector<std::int32_t> misled_at = note_reads_after_release();
     if (run_.machine().has_seen_undefined()) note_undefined_uses(misled_at);
     const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
-    bool ends = any_thread(ThreadStatus::failed);
+    bool ends = any_thread(ThreadStatus::failed) || note_claimed_twice();
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const bool reads_released = misled_at[at(thread.number)] != last_index;
       ends = ends || reads_released;
@@ -247,6 +247,21 @@ class RunEnd {
         note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
     }
     return first;
+  }
+
+  // Threads that several others join or detach.
+  bool note_claimed_twice() {
+    const auto& threads = run_.machine().threads();
+    if (std::ranges::count_if(threads, [](const ThreadState<W>& thread) { return !thread.claimed.empty(); }) < 2) return false;
+    bool found = false;
+    std::set<std::int32_t> claimed;
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      for (const Claim& claim : thread.claimed) {
+        if (claimed.insert(claim.thread).second) continue;
+        note_violation({ViolationKind::join, {thread.number, claim.block, claim.pc}, static_cast<Address>(claim.thread) + 1});
+        found = true;
+      }
+    return found;
   }
 
   // By thread, the first access that depends on an indeterminate value, if that comes earlier.

@@ -172,14 +172,14 @@ class Machine : public Accesses {
   const Owned* leaving_object(const ThreadState& thread) const {
     const Instruction* i = current(thread);
     const bool exits = i != nullptr && i->operation == Operation::exit;
-    if (thread.owned.empty()) return nullptr;
-    return exits || thread.frames.size() == 1 || thread.owned.back().depth == thread.frames.size() ? &thread.owned.back() : nullptr;
+    const auto found = last_owned(thread, exits || thread.frames.size() == 1 ? 0 : thread.frames.size());
+    return found == thread.owned.end() ? nullptr : &*found;
   }
 
   void end_leaving_object(State& state, std::int32_t t) {
     ThreadState& thread = state.threads[at(t)];
-    const Owned owned = thread.owned.back();
-    thread.owned.pop_back();
+    const Owned owned = *leaving_object(thread);
+    std::erase_if(thread.owned, [&](const Owned& item) { return item.address == owned.address; });
     end_owned(state, t, owned);
   }
 
@@ -225,7 +225,7 @@ class Machine : public Accesses {
     if (is_exit && current(thread)->ends_program) return Readiness::local;
     const bool ends = is_exit || thread.frames.size() == 1;
     for (const Owned& object : thread.owned)
-      if (ends || object.depth == thread.frames.size()) {
+      if ((ends || object.depth == thread.frames.size()) && !object.is_confined) {
         const Location place = map_.locate(state.memory, object.address, 0);
         if (place.content != nullptr && !place.is_private) return Readiness::visible;
       }
@@ -339,11 +339,18 @@ class Machine : public Accesses {
   // Objects of calls at this depth and above.
   void end_objects(State& state, std::int32_t t, std::size_t depth) {
     ThreadState& thread = state.threads[at(t)];
-    while (!thread.owned.empty() && thread.owned.back().depth >= depth) {
-      const Owned owned = thread.owned.back();
-      thread.owned.pop_back();
+    for (auto found = last_owned(thread, depth); found != thread.owned.end(); found = last_owned(thread, depth)) {
+      const Owned owned = *found;
+      thread.owned.erase(found);
       if (!end_owned(state, t, owned)) return;
     }
+  }
+
+  // The last object of calls at this depth and above.
+  static std::vector<Owned>::const_iterator last_owned(const ThreadState& thread, std::size_t depth) {
+    const auto is_over = [&](const Owned& item) { return item.depth >= depth; };
+    const auto found = std::ranges::find_if(thread.owned.rbegin(), thread.owned.rend(), is_over);
+    return found == thread.owned.rend() ? thread.owned.end() : std::prev(found.base());
   }
 
   bool end_owned(State& state, std::int32_t t, const Owned& owned) {

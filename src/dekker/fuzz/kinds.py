@@ -22,6 +22,7 @@ from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
 from dekker.fuzz.hardware import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, Flavour, random_program
 from dekker.fuzz.lang import lang_program
+from dekker.fuzz.lifetimes import lifetimes_program
 from dekker.fuzz.paper import paper_program
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
@@ -163,6 +164,7 @@ KINDS: dict[str, Kind] = {
     "exchanges": _of_c(idioms.exchanges_program),
     "assumptions": _of_c(idioms.assumptions_program),
     "heap": _of_c(idioms.heap_program),
+    "lifetimes": _of_c(lifetimes_program),
 }
 
 

@@ -36,7 +36,8 @@ class CheckViolation:
 @dataclass(frozen=True)
 class CheckReport:
     """What was checked, and what was found. `error` says why there is no answer, if there is none. `ranges` are those
-    of numbers that the program leaves open, where not all were tried."""
+    of numbers that the program leaves open, where not all were tried. `unchecked` is what is undefined in the language
+    of the program, and not looked for."""
 
     paths: tuple[str, ...]
     model: str
@@ -48,6 +49,7 @@ class CheckReport:
     time_s: float
     error: str | None = None
     ranges: tuple[tuple[int, int], ...] = ()
+    unchecked: tuple[str, ...] = ()
 
     @property
     def undecided(self) -> str:
@@ -205,6 +207,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "violations": len(report.violations),
         },
         "violation": _violation(report.violations, witness) if report.violations else None,
+        **({"unchecked": list(report.unchecked)} if report.unchecked else {}),
         **({"schedule": schedule_record(result.examples.schedule)} if result.examples.schedule else {}),
     }
 

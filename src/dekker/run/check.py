@@ -16,7 +16,7 @@ from dekker.frontends import default_model, parse_files
 from dekker.ir.instructions import Choose
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
@@ -29,6 +29,8 @@ from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
+ARCHITECTURE_OF_C = "C"
+UNCHECKED = ("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers")
 DEFAULT_UNROLL = 4
 DEFAULT_SEARCH = Search()
 
@@ -146,7 +148,16 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         result,
         time.perf_counter() - started,
         ranges=ranges,
+        unchecked=_unchecked(program, model.name, options),
     )
+
+
+def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str, ...]:
+    """What is undefined in C, and may be in the program all the same."""
+    if program.architecture != ARCHITECTURE_OF_C:
+        return ()
+    found = UNCHECKED if options.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
+    return found if model in OF_C else (*found, "data races")
 
 
 def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:

@@ -56,10 +56,10 @@ enum class ViolationKind : std::uint8_t {
   join,
   release,
   allocation,
-  deadlock,
+  uninitialised,
+  deadlock,  // this and what follows is known when all stores are written
   not_robust,
   leak,  // the place is that of the allocation, the address its size
-  uninitialised,
 };
 
 // Two of the same kind at the same place are one.
