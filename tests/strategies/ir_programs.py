@@ -39,7 +39,9 @@ from dekker.ir.instructions import (
     Measure,
     Order,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -239,6 +241,8 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     EndScope: lambda draw, scope: EndScope(draw(NAMES), expression(draw, scope), draw(st.booleans())),
     Detach: lambda draw, scope: Detach(expression(draw, scope)),
     Measure: lambda draw, scope: Measure(draw(NAMES), expression(draw, scope)),
+    Recycle: lambda draw, scope: Recycle(draw(NAMES), expression(draw, scope)),
+    Renew: lambda draw, scope: Renew(expression(draw, scope), expression(draw, scope), draw(st.booleans())),
 }
 
 ENDS: dict[type[Instruction], Drawer] = {

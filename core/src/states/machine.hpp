@@ -71,6 +71,8 @@ class Machine : public Accesses {
       case Operation::join: return join_readiness(state, thread, i);
       case Operation::release: return release_readiness(state, thread, i);
       case Operation::end_scope: return end_scope_readiness(state, thread, i);
+      case Operation::recycle:
+      case Operation::renew: return Readiness::visible;
       case Operation::exit:
       case Operation::give_back: return leave_readiness(state, t);
       default: return Readiness::local;
@@ -154,6 +156,8 @@ class Machine : public Accesses {
       case Operation::nothing: break;
       case Operation::refuse: throw Refused{place(thread, t)};
       case Operation::measure: measure(state, t, *i); return;
+      case Operation::renew: renew(state, t, *i); break;
+      case Operation::recycle:
       case Operation::choose:
       case Operation::store_conditional: break;  // several outcomes: steps.hpp
     }
@@ -245,7 +249,8 @@ class Machine : public Accesses {
     if (address == 0) return Readiness::local;
     const HeapObject* object = find_object(state.memory, address);
     const bool is_object = object != nullptr && address == object->start && !object->is_stack;
-    if (!is_object || (object->is_live && (object->is_local || !object->is_shared))) return Readiness::local;
+    const bool is_hidden = is_object && object->is_live && (object->is_local || !object->is_shared);
+    if (!is_object || (is_hidden && !map_.reuses())) return Readiness::local;
     return Readiness::visible;
   }
 
@@ -386,7 +391,10 @@ class Machine : public Accesses {
     if (is_known && touched != nullptr) touched->push_back(ending(state, t, object));
     state.memory.number = unnumbered;
     object.is_live = false;
-    object.content = 0;
+    object.is_partly = false;
+    object.has_word = map_.reuses() && !object.is_stack;
+    object.content = object.has_word ? contents_.zeroes(MemoryMap::word_size) : 0;
+    object.is_shared = object.is_shared || object.has_word;  // whoever allocates it
     bool is_late = false;
     for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
       for (const Entry& entry : state.threads[at(u)].buffer) {
@@ -491,14 +499,11 @@ class Machine : public Accesses {
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
     const bool is_partly = i.is_unset && size != 0;
-    const std::size_t n_bytes = (size + 7) / 8 * 8;
+    const std::size_t n_bytes = map_.content_size(size);
     HeapObject object{start, is_partly ? contents_.unset(n_bytes, size) : contents_.zeroes(n_bytes),
                       static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
     object.is_partly = is_partly;
-    if (options_.leaks && !i.is_stack && !i.is_permanent) {
-      object.block = thread.frames.back().block;
-      object.pc = thread.frames.back().pc;
-    }
+    if (options_.leaks && !i.is_stack && !i.is_permanent) set_origin(object, thread);
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
     state.memory.number = unnumbered;
@@ -509,6 +514,30 @@ class Machine : public Accesses {
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;
+  }
+
+  static void set_origin(HeapObject& object, const ThreadState& thread) {
+    object.block = thread.frames.back().block;
+    object.pc = thread.frames.back().pc;
+  }
+
+  void renew(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.value);
+    HeapObject* const found = find_object(state.memory, address);
+    if (found == nullptr || found->start != address || !found->has_word || found->size != evaluate(thread, i.expected)) {
+      stop(thread, ThreadStatus::blocked);
+      return;
+    }
+    HeapObject& object = *found;
+    touch(state, address, std::max<Address>(object.size, 1), true);
+    touch_frees(true);
+    object.is_live = true;
+    object.has_word = false;
+    object.content = contents_.zeroes(map_.content_size(object.size));
+    if (options_.leaks) set_origin(object, thread);
+    state.memory.number = unnumbered;
+    note({ActionKind::renew, place(thread, t), address});
   }
 
   bool has_room(const Memory& memory, const ThreadState& thread, Value size) const {
@@ -551,6 +580,7 @@ class Machine : public Accesses {
         fail(state, t, ViolationKind::double_free, address);
         return;
       }
+      if (map_.reuses()) touch_frees(true);
       note({ActionKind::release, place(thread, t), address});
       if (!end_object(state, t, *object)) return;
     }

@@ -38,6 +38,8 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Measure,
+    Recycle,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -228,5 +230,10 @@ _FIELDS: dict[type[Instruction], Callable[[Coder, Any], Fields]] = {
     Allocate: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.size)},
     EndScope: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.address)},
     Measure: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.address)},
+    Recycle: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.size)},
+    Renew: lambda coder, step: {
+        "value": coder.expression(step.address),
+        "expected": coder.expression(step.size),
+    },
     Free: lambda coder, step: {"value": coder.expression(step.address)},
 }

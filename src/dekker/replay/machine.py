@@ -14,7 +14,7 @@ What instructions do is in `steps` and `runtime_steps`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,7 +51,8 @@ class NotYet(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An event of the thread, with its dependencies by the names of base relations. `release`: it frees memory."""
+    """An event of the thread, with its dependencies by the names of base relations. `release`: it frees memory;
+    `renewal`: with it memory that was freed is in use again."""
 
     event: Event
     instruction: int
@@ -60,6 +61,7 @@ class Done:
     value: Shape = 0
     stack: Stack = ()
     release: bool = False
+    renewal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,11 +336,9 @@ class Machine:
         dependencies: dict[str, frozenset[int]],
         address: Shape = 0,
         value: Shape = 0,
-        *,
-        release: bool = False,
     ) -> int:
         found = {"ctrl": self.control, "pick-ctrl": self.picked_control, **dependencies}
-        self.run.done.append(Done(event, self.instruction, found, address, value, self.stack(), release))
+        self.run.done.append(Done(event, self.instruction, found, address, value, self.stack()))
         return len(self.run.done) - 1
 
     def read(self, address: Word, size: int, order: Order, tags: frozenset[str]) -> tuple[int, Word]:
@@ -353,15 +353,7 @@ class Machine:
         return index, word
 
     def write(
-        self,
-        address: Word,
-        size: int,
-        value: Word,
-        order: Order,
-        tags: frozenset[str],
-        *,
-        release: bool = False,
-        copy: bool = False,
+        self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str], *, copy: bool = False
     ) -> int:
         self.take_access("W", address, size, value.value)
         if address.undefined:
@@ -377,7 +369,7 @@ class Machine:
             "data": value.sources,
             "pick-data": value.picked,
         }
-        return self.emit(event, dependencies, address.shape, value.shape, release=release)
+        return self.emit(event, dependencies, address.shape, value.shape)
 
     def fence(self, kind: str) -> None:
         self.take("F", f"the fence {kind}")
@@ -387,6 +379,9 @@ class Machine:
     def event(self, kind: str, address: int, size: int, value: int, order: Order, tags: frozenset[str]) -> Event:
         index = len(self.run.done)
         return Event(kind, self.run.thread, index, address, size, value, order, tags, "", self.span)
+
+    def mark(self, index: int, *, release: bool = False, renewal: bool = False) -> None:
+        self.run.done[index] = replace(self.run.done[index], release=release, renewal=renewal)
 
     def retag(self, index: int, tag: str) -> None:
         done = self.run.done[index]
@@ -441,16 +436,17 @@ class Machine:
         return not is_event and not self.taken and self.run.thread == 0 and len(self.world.starts) == 1
 
     def release(self, found: Allocation) -> None:
-        """Writes to the header of an object, and to all its parts that any execution accesses."""
-        self._write_release(found.header, HEADER_SIZE)
+        for written in self.write_to_parts(found):
+            self.mark(written, release=True)
+
+    def write_to_parts(self, found: Allocation) -> Iterator[int]:
+        """To the header of an object, and to those parts that the trace says."""
+        yield self.write(number(found.header), HEADER_SIZE, ZERO, Order.PLAIN, frozenset())
         while self.next_is("W"):
             item = self.peek()
             if item is None or not found.contains(item.address, item.size):
                 return
-            self._write_release(item.address, item.size)
-
-    def _write_release(self, address: int, size: int) -> None:
-        self.write(number(address), size, ZERO, Order.PLAIN, frozenset(), release=True)
+            yield self.write(number(item.address), item.size, ZERO, Order.PLAIN, frozenset())
 
     def end_thread(self, result: Word) -> End:
         if self.spawned:

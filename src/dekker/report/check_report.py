@@ -36,8 +36,9 @@ class CheckViolation:
 @dataclass(frozen=True)
 class CheckReport:
     """What was checked, and what was found. `error` says why there is no answer, if there is none. `ranges` are those
-    of numbers that the program leaves open, where not all were tried. `unchecked` is what is undefined in the language
-    of the program, and not looked for."""
+    of numbers that the program leaves open, where not all were tried. `reuse`: memory that was freed might be allocated
+    again; None if that can make no difference. `unchecked` is what is undefined in the language of the program, and not
+    looked for."""
 
     paths: tuple[str, ...]
     model: str
@@ -50,6 +51,7 @@ class CheckReport:
     error: str | None = None
     ranges: tuple[tuple[int, int], ...] = ()
     unchecked: tuple[str, ...] = ()
+    reuse: bool | None = None
 
     @property
     def undecided(self) -> str:
@@ -132,13 +134,16 @@ def cuts(report: CheckReport) -> Iterator[str]:
     result, bound = report.result, report.limits.unroll
     for low, high in report.ranges:
         yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
+    if report.reuse is False and not report.violations:
+        yield "memory that was freed was never allocated again (--reuse)"
     if not result.cut:
         return
+    rounds = "once" if bound == 1 else f"{bound} times"
     runs = f"{_count(result.cut, 'more execution')} {'was' if result.cut == 1 else 'were'} cut"
     if not result.cut_at:
-        yield f"{runs} where a loop went round more than {bound} times (--unroll {bound})"
+        yield f"{runs} where a loop went round more than {rounds} (--unroll {bound})"
     for span in result.cut_at:
-        yield f"{runs} where the loop at {span} went round more than {bound} times (--unroll {bound})"
+        yield f"{runs} where the loop at {span} went round more than {rounds} (--unroll {bound})"
         runs = "or"
 
 
@@ -197,6 +202,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "unroll": report.limits.unroll,
             "cut": [_place(span) for span in result.cut_at],
             "nondet": [list(pair) for pair in report.ranges],
+            "reuse": report.reuse,
             "stopped_by": result.stopped_by,
             **({"other": result.bound} if result.bound else {}),
         },

@@ -21,6 +21,7 @@ from dekker.replay import replay
 from dekker.replay.machine import Failure
 from dekker.replay.sections import Torn, has_sections, torn_section
 from dekker.result import Result, Violation
+from dekker.run.deepening import deepened
 from dekker.task import Task, with_time_left
 
 SECTIONS = "sections"
@@ -52,7 +53,7 @@ def run_with_sections(run: Run, task: Task, asked: str | None) -> tuple[str, Res
             return states.NAME, replace(searched, choice=_reason(checked.torn))
     further = with_time_left(task, monotonic() - started)
     further = replace(further, limits=replace(further.limits, stop_at_first=False))
-    explored = _without_torn(further, rsmc.run(further) if name == TRANSFORM else run(further)[1])
+    explored = _without_torn(further, deepened(rsmc.run, further) if name == TRANSFORM else run(further)[1])
     return name, result if name == TRANSFORM and _goes_wrong(explored.result) else explored.result
 
 

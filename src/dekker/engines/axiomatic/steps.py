@@ -17,6 +17,7 @@ from dekker.engines.axiomatic.path import (
     PathEvent,
     Scoped,
     Value,
+    World,
     assume,
     decided,
     depend,
@@ -408,12 +409,17 @@ def release(context: Context, path: Path, start: int) -> Path:
     if path.is_alone:
         return replace(path, released=path.released | {start})
     assert context.world is not None
-    fields = sorted(context.world.discovered.fields.get(start, frozenset()))
     frame = path.frames[-1]
     span = frame.function.span(frame.pc - 1)
-    for address, size in ((header_of(start), HEADER_SIZE), *((start + offset, size) for offset, size in fields)):
+    for address, size in parts(context.world, start):
         path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
     return path
+
+
+def parts(world: World, start: int) -> list[tuple[int, int]]:
+    """What is written when an object is freed, and when it is used again."""
+    fields = sorted(world.discovered.fields.get(start, frozenset()))
+    return [(header_of(start), HEADER_SIZE), *((start + offset, size) for offset, size in fields)]
 
 
 def header_of(start: int) -> int:

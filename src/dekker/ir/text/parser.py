@@ -34,7 +34,9 @@ from dekker.ir.instructions import (
     Measure,
     Order,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -387,6 +389,12 @@ def _end_scope(c: _Cursor, dst: str) -> Instruction:
     return EndScope(dst, _expression(c), confined)
 
 
+def _renew(c: _Cursor) -> Instruction:
+    address = _expression(c)
+    c.expect(",")
+    return Renew(address, _expression(c), c.accept("zeroed"))
+
+
 _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "store": _store,
     "fence": lambda c: Fence(c.name("the kind of a fence")),
@@ -400,6 +408,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "print": _print,
     "detach": lambda c: Detach(_expression(c)),
     "free": lambda c: Free(_expression(c)),
+    "renew": _renew,
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),
     "exit": _exit,
@@ -413,6 +422,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "allocate": _allocate,
     "end-scope": _end_scope,
     "measure": lambda c, dst: Measure(dst, _expression(c)),
+    "recycle": lambda c, dst: Recycle(dst, _expression(c)),
 }
 
 _WITH_OR_WITHOUT: dict[str, Callable[[_Cursor, str | None], Instruction]] = {
