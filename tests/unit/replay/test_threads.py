@@ -152,7 +152,7 @@ function main() {
         (
             "c = choose 0 .. 0\na = allocate 8\nq = load.8 [a]\nstore.4 [q] = 1",
             "uninitialised pointer",
-            "never written",
+            "never set",
         ),
         ("r = call 0()", "invalid call", "a null pointer"),
         ("f = &x\nr = call f()", "invalid call", "`&x`"),
