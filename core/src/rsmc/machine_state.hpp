@@ -56,6 +56,7 @@ struct Event {
   std::int32_t event_class = 0;
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
+  bool is_guess = false;       // a choice of what a condition will turn out to be
   bool is_release = false;     // a write that releases memory
   bool is_renewal = false;     // a write with which memory that was released is in use again
   bool is_piece = false;
@@ -128,6 +129,14 @@ struct Claim {
   std::int32_t pc;
 };
 
+// A condition that nothing depends on, and what it was taken to be.
+struct OpenGuess {
+  NodeId condition;
+  bool is_true;
+  std::int32_t block;
+  std::int32_t pc;
+};
+
 // When control last came to where an await goes back to: how many events the thread had then.
 struct AwaitStart {
   std::size_t depth;
@@ -150,6 +159,8 @@ struct ThreadState {
   std::vector<OpenCheck> open_checks;
   std::vector<Scoped> scoped;
   std::vector<Claim> claimed;
+  std::vector<OpenGuess> open_guesses;
+  EventId guess = no_event;  // for the branch or assumption that is next
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin

@@ -57,6 +57,8 @@ bool Machine<W>::can_continue(const ThreadState<W>& state) const {
     case Operation::await: return known(state, instruction.value) && wrote_in_round(state);
     case Operation::branch:
     case Operation::assume:
+      if (!is_guessed(state, instruction)) return known(state, instruction.value);
+      return state.guess == no_event || events_[state.guess].state == EventState::committed;
     case Operation::join:
     case Operation::detach:
     case Operation::allocate:
@@ -117,11 +119,8 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::compare_exchange: fetch_update(thread, state, pc, instruction); break;
     case Operation::fence: fetch_fence(thread, state, pc, instruction.read_class); break;
     case Operation::jump: jump(state, pc, instruction.target); break;
-    case Operation::branch: branch(state, pc, instruction); break;
-    case Operation::assume:
-      merge(state.control, sources_of(state, instruction.value));
-      if (!truth(state, instruction.value)) state.status = ThreadStatus::blocked;
-      break;
+    case Operation::branch: branch(thread, state, pc, instruction); break;
+    case Operation::assume: assume(thread, state, pc, instruction); break;
     case Operation::await: wait(state, pc, instruction); break;
     case Operation::check: check(state, pc, instruction); break;
     case Operation::refuse: fail(state, pc, ViolationKind::unsupported, 0); break;
@@ -148,11 +147,10 @@ template <std::size_t W>
 bool Machine<W>::decides_on_undefined(const ThreadState<W>& state, const Instruction& instruction) {
   switch (instruction.operation) {
     case Operation::check:
-      if (!known(state, instruction.value)) return false;
-      [[fallthrough]];
     case Operation::branch:
     case Operation::assume:
-    case Operation::await: return is_undecided(known(evaluate(state, instruction.value).node));
+    case Operation::await:
+      return known(state, instruction.value) && is_undecided(known(evaluate(state, instruction.value).node));
     case Operation::call:
     case Operation::spawn: return instruction.target == none && is_undefined(state, instruction.value);
     case Operation::join:
@@ -162,6 +160,12 @@ bool Machine<W>::decides_on_undefined(const ThreadState<W>& state, const Instruc
     case Operation::measure: return is_undefined(state, instruction.value);
     default: return false;
   }
+}
+
+template <std::size_t W>
+void Machine<W>::assume(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  const std::optional<bool> holds = decision(thread, state, pc, instruction);
+  if (holds && !*holds) state.status = ThreadStatus::blocked;
 }
 
 // A thread with an update that wrote something since it began to read goes back as by a jump.
@@ -205,7 +209,8 @@ std::vector<bool> Machine<W>::awaited(const Block& block) {
   for (std::size_t pc = block.code.size(); pc-- > 0;) {
     const Operation operation = block.code[pc].operation;
     result[pc] = is_next;
-    if (operation != Operation::assign) is_next = operation == Operation::await || operation == Operation::assume;
+    const bool waits = operation == Operation::assume && !block.code[pc].is_loose;
+    if (operation != Operation::assign) is_next = operation == Operation::await || waits;
   }
   return result;
 }

@@ -216,7 +216,13 @@ class RunEnd {
 
   bool note_failed_checks() {
     bool any = false;
-    for (const ThreadState<W>& thread : run_.machine().threads())
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      for (const OpenGuess& guess : thread.open_guesses) {
+        const bool is_known = run_.machine().value(guess.condition).has_value();
+        if (!is_known || !is_undecided(run_.machine().known(guess.condition))) continue;
+        note_violation({ViolationKind::uninitialised, {thread.number, guess.block, guess.pc}, 0});
+        any = true;
+      }
       for (const OpenCheck& check : thread.open_checks) {
         const bool is_known = run_.machine().value(check.condition).has_value();
         if (is_known && is_undecided(run_.machine().known(check.condition))) {
@@ -227,6 +233,7 @@ class RunEnd {
           any = true;
         }
       }
+    }
     return any;
   }
 
@@ -360,7 +367,7 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads())
       for (EventId id : thread.events) {
         if (event(id).state == EventState::pending || event(id).state == EventState::asleep) break;
-        if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
+        if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event || event(id).is_guess) continue;
         number[id] = static_cast<std::int32_t>(result.size());
         result.push_back(trace_event(id));
       }

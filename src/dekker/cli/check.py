@@ -11,6 +11,7 @@ import click
 
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import Exports, export_options, require_own_file, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
@@ -20,6 +21,7 @@ from dekker.cli.search import search_options
 from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
@@ -61,7 +63,6 @@ STATUS = {
 @click.option("--jobs", "-j", type=JOBS, default=1, show_default=True, help="rsmc, states: threads that explore.")
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @CLUSTER
-@click.option("--overflow", is_flag=True, help="The overflow of signed numbers is a violation (C, C++).")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
 @REUSE
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
@@ -78,6 +79,7 @@ STATUS = {
 @LAYOUT
 @NO_COLOR
 @export_options
+@dialect_options
 @search_options
 def command(
     paths: tuple[str, ...],
@@ -90,7 +92,6 @@ def command(
     jobs: int,
     checkpoint: str | None,
     cluster: str | None,
-    overflow: bool,
     leaks: bool,
     reuse: bool,
     no_deadlocks: bool,
@@ -106,6 +107,7 @@ def command(
     no_color: bool,
     exports: Exports,
     search: Search,
+    dialect: Dialect,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
 
@@ -132,7 +134,7 @@ def command(
         search,
         jobs=jobs,
         checkpoint=checkpoint,
-        overflow=overflow,
+        dialect=dialect,
         reuse=reuse,
     )
     if estimate:

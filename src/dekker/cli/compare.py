@@ -11,6 +11,7 @@ import click
 from dekker.cli.check import STATUS
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
 from dekker.cli.limits import MEGABYTES, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
@@ -18,6 +19,7 @@ from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.cluster import crew_at
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
 from dekker.run.check import CheckOptions, check_limits
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
-@click.option("--overflow", is_flag=True, help="The overflow of signed numbers is a violation (C, C++).")
 @REUSE
 @CLUSTER
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 @HTML
 @SARIF
 @JUNIT
+@dialect_options
 def command(
     paths: tuple[str, ...],
     models: tuple[str, ...],
@@ -69,7 +71,6 @@ def command(
     max_traces: int | None,
     keep_going: bool,
     no_deadlocks: bool,
-    overflow: bool,
     reuse: bool,
     cluster: str | None,
     cc: str | None,
@@ -77,6 +78,7 @@ def command(
     html_file: str | None,
     sarif_file: str | None,
     junit_file: str | None,
+    dialect: Dialect,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under several memory models.
 
@@ -85,7 +87,7 @@ def command(
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=not keep_going, deadlocks=not no_deadlocks)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc, overflow=overflow, reuse=reuse)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, reuse=reuse, dialect=dialect)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from dekker.cat.model import Model
-from dekker.execution import FROM_INITIAL, Event
+from dekker.execution import FROM_INITIAL, Event, Execution
 from dekker.ir.layout import GAP
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import flagged_pairs
@@ -202,6 +202,7 @@ def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Na
     kind = "data race" if is_race else flag
     if not pairs:
         return Finding(kind, f"the model raises the flag '{flag}'", FROM_INITIAL, ())
+    pairs = _causes(pairs, replayed.execution) if is_race else pairs
     first, second = (replayed.execution.events[number] for number in min(pairs, key=sorted))
     if (first.thread, first.index) > (second.thread, second.index):
         first, second = second, first
@@ -212,6 +213,28 @@ def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Na
         message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
     stack = replayed.done(second).stack
     return Finding(kind, message, second.thread, to_frames(stack), notes)
+
+
+def _causes(pairs: list[tuple[int, int]], execution: Execution) -> list[tuple[int, int]]:
+    """The races behind which no other lies: none whose accesses both come before one of these."""
+    order, reads_from = execution.relations["po"], execution.relations["rf"]
+    following = [po | rf for po, rf in zip(order, reads_from, strict=True)]
+    behind = {event: _reached(event, following) for event in {event for pair in pairs for event in pair}}
+    caused = 0
+    for first, second in pairs:
+        caused |= behind[first] & behind[second]
+    return [pair for pair in pairs if not any(caused >> event & 1 for event in pair)] or pairs
+
+
+def _reached(event: int, following: Sequence[int]) -> int:
+    reached = following[event]
+    done = 0
+    while reached & ~done:
+        lowest = reached & ~done
+        lowest &= -lowest
+        done |= lowest
+        reached |= following[lowest.bit_length() - 1]
+    return reached
 
 
 def _access_note(event: Event, replayed: Replayed, names: Names) -> Note:

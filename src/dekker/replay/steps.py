@@ -172,18 +172,28 @@ def _fence(machine: Machine, instruction: Fence) -> None:
 # --- control
 
 
+def _demand_set(machine: Machine, condition: Word, *, loose: bool) -> None:
+    """Of what is loose the thread need not know yet."""
+    if not loose or machine.peek() is None:
+        machine.demand(condition, CONDITION)
+    elif condition.is_undecided:
+        machine.note_unset(CONDITION, condition)
+
+
 def _branch(machine: Machine, instruction: Branch) -> None:
     condition = machine.value(instruction.condition)
-    machine.demand(condition, CONDITION)
-    machine.depend_on(condition)
+    _demand_set(machine, condition, loose=instruction.loose)
+    if not instruction.loose:
+        machine.depend_on(condition)
     if condition.value:
         machine.go(instruction.target)
 
 
 def _assume(machine: Machine, instruction: Assume) -> None:
     condition = machine.value(instruction.condition)
-    machine.demand(condition, CONDITION)
-    machine.depend_on(condition)
+    _demand_set(machine, condition, loose=instruction.loose)
+    if not instruction.loose:
+        machine.depend_on(condition)
     if not condition.value:
         raise machine.end(BLOCKED)
 
@@ -208,10 +218,8 @@ def _assert(machine: Machine, instruction: Assert) -> None:
     condition = machine.value(instruction.condition)
     if not instruction.loose:
         machine.depend_on(condition)
+    _demand_set(machine, condition, loose=instruction.loose)
     if condition.is_undecided:
-        if not instruction.loose or machine.peek() is None:
-            machine.demand(condition, CONDITION)
-        machine.note_unset(CONDITION, condition)
         return
     if condition.value:
         return

@@ -13,6 +13,8 @@ from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
+from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
+from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
 from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
@@ -32,6 +34,7 @@ from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
 ARCHITECTURE_OF_C = "C"
 UNCHECKED = ("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers")
+OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
 
@@ -62,8 +65,8 @@ def check_limits(
 class CheckOptions:
     """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `reuse`: what was freed may be allocated
-    again. `nondet` is the range of numbers that the program leaves open. `overflow`: that of signed numbers is a
-    violation. `jobs` threads explore. To go on
+    again. `nondet` is the range of numbers that
+    the program leaves open, and `dialect` what the user decides about its meaning. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
 
@@ -79,7 +82,7 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
-    overflow: bool = False
+    dialect: Dialect = DEFAULT_DIALECT
     reuse: bool = False
 
 
@@ -152,6 +155,7 @@ def check_program(
 
 
 def check_task(task: Task, options: CheckOptions) -> CheckReport:
+    search_begins()
     started = time.perf_counter()
     progress = task.progress
     program, model = task.program, task.model
@@ -160,9 +164,11 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
+    if leaves_pointers_open(program):
+        result = replace(result, bound="; ".join(filter(None, (result.bound, OPEN_POINTERS))))
     found = verdict(result, program.property.condition)
     violations = _violations(task, engine, result)
-    ranges = _partial_ranges(program)
+    ranges = partial_ranges(program)
     return CheckReport(
         (),
         model.name,
@@ -182,7 +188,7 @@ def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str
     """What is undefined in C, and may be in the program all the same."""
     if program.architecture != ARCHITECTURE_OF_C:
         return ()
-    found = UNCHECKED if options.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
+    found = UNCHECKED if options.dialect.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
     return found if model in OF_C else (*found, "data races")
 
 
@@ -211,10 +217,16 @@ def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation
     return tuple(violations_of(task, engine, result))
 
 
-def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
+def partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
     """Of numbers of which not all are tried that the program would take."""
     steps = (step for function in program.functions for step in function.body)
-    return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
+    chosen = (step for step in steps if isinstance(step, Choose) and step.partial and not step.pointer)
+    return tuple(sorted({(step.low, step.high) for step in chosen}))
+
+
+def leaves_pointers_open(program: Program) -> bool:
+    steps = (step for function in program.functions for step in function.body)
+    return any(isinstance(step, Choose) and step.pointer for step in steps)
 
 
 def _reuse(program: Program) -> bool | None:
@@ -226,6 +238,6 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 
 
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    program = parse_files(paths, options.flags, options.cc, options.nondet, options.overflow)
+    program = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
     validate(program)
     return with_reuse(program) if options.reuse else program

@@ -45,6 +45,7 @@ from dekker.execution import (
     from_read,
     pairs,
 )
+from dekker.interrupts import interrupted
 from dekker.ir.conditions import formula_holds
 from dekker.ir.flow import reads_between
 from dekker.ir.instructions import Await
@@ -100,7 +101,7 @@ def accepted_executions(task: Task) -> Iterator[Accepted]:
     if is_dynamic(task.program):
         oracle.explore()
     for accepted in oracle.accepted():
-        statuses = {path.status for path in accepted.structure.paths}
+        statuses = {"failed" if path.noted is not None else path.status for path in accepted.structure.paths}
         if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut", "blocked"}):
             yield accepted
 
@@ -339,6 +340,8 @@ class _Oracle:
         own = [path for thread, path in failed.items() if thread not in misled]
         found = [use_after_free(event) for event in misled.values()]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
+        noted = [path.noted for path in structure.paths if path.noted is not None]
+        found += [Violation(failure.kind, failure.message, failure.span) for failure in noted]
         misused = list(writes_after_release(structure, accepted.co))
         undefined = list(undefined_uses(structure)) if self.may_be_undefined else []
         places = {(event.thread, event.index) for event, _ in undefined}
@@ -350,7 +353,7 @@ class _Oracle:
             if violation.kind == UNSUPPORTED:
                 raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
-        return bool(failed or misled or misused or undefined)
+        return bool(failed or noted or misled or misused or undefined)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:
@@ -382,6 +385,8 @@ class _Oracle:
             self.result.examples.violations[violation] = accepted.trace()
 
     def _check_limits(self) -> None:
+        if interrupted():
+            raise LimitReached("interrupt")
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("time")
         most = self.task.limits.memory_mb

@@ -109,6 +109,8 @@ def _stands_at(path: Path, kind: type[Instruction]) -> bool:
 
 def _deciding_expression(instruction: Instruction) -> Expr | None:
     match instruction:
+        case Branch(loose=True) | Assume(loose=True) | Assert(loose=True):
+            return None
         case Branch(condition) | Assume(condition) | Assert(condition) | Await(condition):
             return condition
         case Call(_, function) | Spawn(_, function):

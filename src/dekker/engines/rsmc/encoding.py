@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dekker.cat.relational import RelationalProgram
 from dekker.engines.core_code import COMMON_FIELDS, DEFAULTS, Coder, Fields
@@ -107,7 +107,8 @@ class Encoder(Coder):
     def function(self, function: Function) -> Block:
         self.begin_block()
         parameters = [self.register(name) for name in function.parameters]
-        code = self._code(function)
+        # The beginning of a thread is an event of its first instruction.
+        code = self._code(function if function.body else replace(function, body=(Return(),)))
         return code, len(self.registers), [], parameters
 
     def _code(self, function: Function) -> list[int]:
@@ -166,4 +167,6 @@ class Encoder(Coder):
                 found["flags"] = OWN * (stack or permanent) | UNSET * (not zeroed)
                 if stack and not confined:
                     found["flags"] |= SCOPED | LASTING * permanent
+            case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
+                found |= {"flags": LOOSE, "low": 0, "high": 1}
         return found

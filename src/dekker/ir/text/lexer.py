@@ -25,6 +25,7 @@ _KEYWORDS = frozenset(
         *("choose", "refuse", "unset", "confined", "copied", "detach"),
         *("allocate", "free", "measure", "recycle", "renew", "end-scope", "atomic-begin", "atomic-end", "exit"),
         *("signed", "exclusive", "weak", "quiet", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
+        "pointer",
         *(order.value for order in Order),
         *_SIZED,
         *ALL_BINARY_OPERATORS,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.frontends.c.programs import needs_compiler
 
+from dekker.frontends.dialect import Dialect
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions, check
 
@@ -155,7 +156,7 @@ CLAIMS = {
 def _kind(tmp_path: Path, text: str, engine: str, model: str = "sc", *, overflow: bool = False) -> str | None:
     file = tmp_path / "program.c"
     file.write_text(_HEADERS + text)
-    report = check([str(file)], CheckOptions(model, engine, overflow=overflow))
+    report = check([str(file)], CheckOptions(model, engine, dialect=Dialect(overflow=overflow)))
     if report.violations:
         return report.violations[0].finding.kind
     assert report.verdict is Verdict.SAFE

@@ -22,7 +22,7 @@ from dekker.ir.expressions import Const, Expr
 
 def lower_operation(f: FunctionLowering, i: syntax.Binary) -> None:
     left, right = f.parts(i.left), f.parts(i.right)
-    if f.unit.overflow and i.is_signed and i.op in OVERFLOWING and len(left) == 1:
+    if f.unit.dialect.overflow and i.is_signed and i.op in OVERFLOWING and len(left) == 1:
         f.define(i.result, (_checked(f, i, left[0], right[0]),))
         return
     f.define(i.result, lower_binary(f.emitter, i.op, i.left.type, left, right))
