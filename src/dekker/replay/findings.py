@@ -217,10 +217,8 @@ def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Na
     if is_race:
         where = names.location(first.address)
         message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
-        if replayed.done(first).renewal or replayed.done(second).renewal:
-            message = f"nothing orders this access to `{where}` after its allocation"
-    shown = first if replayed.done(second).renewal else second
-    return Finding(kind, message, shown.thread, to_frames(replayed.done(shown).stack), notes)
+    stack = replayed.done(second).stack
+    return Finding(kind, message, second.thread, to_frames(stack), notes)
 
 
 def _causes(pairs: list[tuple[int, int]], execution: Execution) -> list[tuple[int, int]]:
@@ -247,11 +245,8 @@ def _reached(event: int, following: Sequence[int]) -> int:
 
 def _access_note(event: Event, replayed: Replayed, names: Names) -> Note:
     function = function_of_thread(replayed.world, event.thread)
-    done = replayed.done(event)
     what = {"R": "reads", "W": "writes", "F": "has a fence"}[event.kind]
     value = f" {names.value(event.value, 8 * event.size)}" if event.accesses_memory else ""
-    if done.release or done.renewal:
-        what, value = ("frees it" if done.release else "allocates it"), ""
     atomic = f", {event.order.value}" if event.order.atomic else ""
     message = f"thread {event.thread} ({function}) {what}{value}{atomic}"
     return Note(message, event.thread, to_frames(replayed.done(event).stack))
