@@ -15,6 +15,7 @@ from dekker.replay.names import Names
 from dekker.replay.rebuild import Replayed
 from dekker.replay.runtime_steps import TOO_DEEP
 from dekker.replay.world import Allocation
+from dekker.source import Span
 from dekker.witness import DEADLOCK, FLAG, Finding, Note
 
 Claimed = tuple[str, Finding]
@@ -198,21 +199,39 @@ def _pointer_text(address: int, names: Names) -> str:
 
 
 def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Names) -> Finding:
-    is_race = flag == DATA_RACE
-    kind = "data race" if is_race else flag
     if not pairs:
+        kind = "data race" if flag == DATA_RACE else flag
         return Finding(kind, f"the model raises the flag '{flag}'", FROM_INITIAL, ())
-    pairs = _causes(pairs, replayed.execution) if is_race else pairs
-    first, second = (replayed.execution.events[number] for number in min(pairs, key=sorted))
+    pairs = _causes(pairs, replayed.execution) if flag == DATA_RACE else pairs
+    return _flagged(flag, min(pairs, key=sorted), replayed, names)
+
+
+def races(model: Model, replayed: Replayed) -> Iterator[tuple[Finding, Span | None]]:
+    """All races of an execution, one for each pair of places, those that no other lies behind first, and where they
+    are."""
+    pairs = flagged_pairs(model, replayed.execution).get(DATA_RACE, [])
+    names, causes = Names(replayed.world), set(_causes(pairs, replayed.execution))
+    seen = set()
+    for pair in sorted(pairs, key=lambda pair: (pair not in causes, sorted(pair))):
+        finding = _flagged(DATA_RACE, pair, replayed, names)
+        places = tuple(note.stack[:1] for note in finding.notes)
+        if places not in seen:
+            seen.add(places)
+            events = (replayed.execution.events[number] for number in pair)
+            yield finding, max(events, key=lambda event: (event.thread, event.index)).span
+
+
+def _flagged(flag: str, pair: tuple[int, int], replayed: Replayed, names: Names) -> Finding:
+    first, second = (replayed.execution.events[number] for number in pair)
     if (first.thread, first.index) > (second.thread, second.index):
         first, second = second, first
     notes = tuple(_access_note(event, replayed, names) for event in (first, second))
-    message = f"the model raises the flag '{flag}' for these two"
-    if is_race:
-        where = names.location(first.address)
-        message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
-    stack = replayed.done(second).stack
-    return Finding(kind, message, second.thread, to_frames(stack), notes)
+    stack = to_frames(replayed.done(second).stack)
+    if flag != DATA_RACE:
+        return Finding(flag, f"the model raises the flag '{flag}' for these two", second.thread, stack, notes)
+    where = names.location(first.address)
+    message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
+    return Finding("data race", message, second.thread, stack, notes)
 
 
 def _causes(pairs: list[tuple[int, int]], execution: Execution) -> list[tuple[int, int]]:
