@@ -371,8 +371,8 @@ ACTIONS = (
 )
 STATE_MODELS = ("sc", "tso", "pso")
 VIOLATIONS = (
-    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "deadlock"),
-    *("robustness", "leak"),
+    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation"),
+    *("uninitialised", "deadlock", "robustness", "leak"),
 )
 
 Action = tuple[str, int, int, int, int, int, int]

@@ -55,6 +55,7 @@ class Steps {
         found.push_back(machine_.touch_of(from, machine_.evaluate(thread, i->address), i->size, !is_load));
         return;
       case Operation::join: add_buffer(from, from.threads[at(machine_.awaited_thread(from, thread))], found); return;
+      case Operation::end_scope: add_object(from, machine_.evaluate(thread, i->value), found); return;
       case Operation::recycle: found.push_back(Machine::frees(false)); return;
       case Operation::renew:
       case Operation::release:
@@ -144,6 +145,7 @@ class Steps {
         break;
       case Operation::recycle: recycle(from, t, finish); return;
       case Operation::renew: execute(copy(from)); return;
+      case Operation::end_scope:
       case Operation::release: release(from, t, machine_.evaluate(thread, i->value), execute); return;
       case Operation::exit:
       case Operation::give_back:

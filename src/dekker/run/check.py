@@ -19,7 +19,7 @@ from dekker.ir.instructions import Choose
 from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
@@ -33,6 +33,8 @@ from dekker.run.splitting import run_splitting
 from dekker.run.supervision import supervised
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
+ARCHITECTURE_OF_C = "C"
+UNCHECKED = ("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers")
 OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
@@ -200,7 +202,16 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         time.perf_counter() - started,
         ranges=ranges,
         reuse=_reuse(program),
+        unchecked=_unchecked(program, model.name, options),
     )
+
+
+def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str, ...]:
+    """What is undefined in C, and may be in the program all the same."""
+    if program.architecture != ARCHITECTURE_OF_C:
+        return ()
+    found = UNCHECKED if options.dialect.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
+    return found if model in OF_C else (*found, "data races")
 
 
 def _limits_used(limits: Limits, result: Result) -> Limits:
