@@ -25,7 +25,16 @@ namespace {
 
 // The common fields, then read_class write_class failed_class.
 constexpr std::size_t instruction_fields = common_fields + 3;
-enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16 };
+enum InstructionFlag : std::int64_t {
+  flag_own = 16,
+  flag_loose = 32,
+  flag_piece = 64,
+  flag_scoped = 128,
+  flag_lasting = 256,
+  flag_unset = 512,
+  flag_copy = 1024,
+  flag_quiet = 1 << 16,
+};
 enum ClassFlag : std::int64_t {
   flag_before_later = 1,
   flag_after_earlier = 2,
@@ -37,6 +46,10 @@ enum ClassFlag : std::int64_t {
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_own = (n[8] & flag_own) != 0;
+  i.is_scoped = (n[8] & flag_scoped) != 0;
+  i.is_lasting = (n[8] & flag_lasting) != 0;
+  i.is_unset = (n[8] & flag_unset) != 0;
+  i.is_copy = (n[8] & flag_copy) != 0;
   i.is_loose = (n[8] & flag_loose) != 0;
   i.is_piece = (n[8] & flag_piece) != 0;
   i.is_quiet = (n[8] & flag_quiet) != 0;
@@ -101,6 +114,7 @@ Program read_program(const std::vector<BlockArgument>& threads, const std::vecto
   for (const auto& item : classes) program.classes.push_back(read_class(item));
   program.initial_class = initial_class;
   read_memory(program, initial_bytes, objects, observed);
+  program.has_undefined = may_be_undefined(program);
   return program;
 }
 
@@ -145,6 +159,7 @@ const char* violation_name(ViolationKind kind) {
     case ViolationKind::allocation: return "allocation";
     case ViolationKind::leak: return "leak";
     case ViolationKind::unsupported: return "unsupported";
+    case ViolationKind::uninitialised: return "uninitialised";
   }
   return "";
 }
@@ -184,22 +199,29 @@ nb::dict outcome_dict(const Outcome& outcome) {
   return result;
 }
 
-// Ctrl-C reaches Python only while it holds the interpreter. A callback that raises ends the exploration, too.
+// Ctrl-C reaches Python only while it holds the interpreter. A callback that says no, or raises, ends the exploration, too.
 bool keep_going(const nb::object& callback, const Statistics& statistics) {
   const nb::gil_scoped_acquire hold;
   if (PyErr_CheckSignals() != 0) {
     PyErr_Clear();
     return false;
   }
-  if (!callback.is_none()) callback(statistics_dict(statistics));
-  return true;
+  try {
+    return callback.is_none() || !callback(statistics_dict(statistics)).is(nb::handle(Py_False));
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+    return false;
+  }
 }
 
 // object, offset, size
 using PartsArgument = std::vector<std::tuple<Address, Address, std::uint8_t>>;
 using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
-// parts, parts that are released, whether anything is, writers, trusted, numbers of threads by parent and order
-using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument,
+// object, size
+using SizesArgument = std::vector<std::pair<Address, Address>>;
+// parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
+// again, numbers of threads by parent and order
+using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -223,8 +245,9 @@ PartsArgument parts_list(const Parts& parts) {
 }
 
 Known read_known(const KnownArgument& argument) {
-  const auto& [parts, released, releases, writers, trusted, threads] = argument;
-  Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()}, {}};
+  const auto& [parts, released, releases, writers, trusted, freed, reusable, threads] = argument;
+  Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
+              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -233,7 +256,8 @@ KnownArgument known_tuple(const Known& known) {
   std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>> threads;
   for (const auto& [key, number] : known.threads) threads.emplace_back(key.first, key.second, number);
   return {parts_list(known.parts), parts_list(known.released_parts), known.releases,
-          {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()}, std::move(threads)};
+          {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()},
+          {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, std::move(threads)};
 }
 
 Work read_work(const WorkArgument& argument) {

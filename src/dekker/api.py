@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
+from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -32,6 +33,7 @@ from dekker.run.check import CheckOptions, check_limits, check_program
 from dekker.run.compare import fitting_models
 from dekker.run.engines import ALL, ENGINES
 from dekker.run.from_text import program_from_text, text_name
+from dekker.run.prepare import with_reuse
 from dekker.task import DEFAULT_UNROLL as DEFAULT_LITMUS_UNROLL
 from dekker.task import Limits, Progress
 from dekker.witness import Witness
@@ -299,10 +301,13 @@ class CheckArguments(TypedDict, total=False):
     program is a text. `unroll` is how often loops go round whose end depends on what is read; without it that
     is 1, then 2, then 4, as long as loops are cut. `timeout` is in seconds, `memory` in megabytes, `max_traces`
     in complete executions. `keep_going` explores all instead of stopping at the first violation. `leaks`:
-    memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default).
-    `nondet` is the range of numbers that the program leaves open. `flags` reach the compiler `cc`. `progress`
-    is called now and then with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the
-    address of a Dask scheduler, or `local`: its workers explore instead (rsmc)."""
+    memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default);
+    `overflow`: so is that of signed numbers.
+    `reuse`: an allocation may also return memory of its size that was freed. `nondet` is the range of numbers
+    that the program leaves open. `assert_branches`: what follows an `assert` depends on it. `volatile`: accesses to
+    volatile variables are "plain" (the default) or "relaxed" atomics. `flags` reach the compiler `cc`. `progress` is
+    called now and then with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address
+    of a Dask scheduler, or `local`: its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None
@@ -312,8 +317,12 @@ class CheckArguments(TypedDict, total=False):
     max_traces: int | None
     keep_going: bool
     leaks: bool
+    reuse: bool
     deadlocks: bool
     nondet: tuple[int, int] | None
+    overflow: bool
+    assert_branches: bool
+    volatile: str
     flags: Sequence[str]
     cc: str | None
     progress: Progress | None
@@ -428,8 +437,12 @@ def _check_options(
     max_traces: int | None = None,
     keep_going: bool = False,
     leaks: bool = False,
+    reuse: bool = False,
     deadlocks: bool = True,
     nondet: tuple[int, int] | None = None,
+    overflow: bool = False,
+    assert_branches: bool = False,
+    volatile: str = "plain",
     flags: Sequence[str] = (),
     cc: str | None = None,
     language: str | None = None,
@@ -437,10 +450,14 @@ def _check_options(
     jobs: int = 1,
     cluster: str | None = None,
 ) -> CheckOptions:
+    if volatile not in ("plain", "relaxed"):
+        raise InputError(f"volatile is '{volatile}'; it has to be 'plain' or 'relaxed'")
+    dialect = Dialect(assert_branches, volatile == "relaxed", overflow)
     _require_limits(unroll, timeout, memory, max_traces)
     stops = not keep_going and engine != ALL
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=deadlocks)
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs)
+    options = CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs, reuse=reuse)
+    return replace(options, dialect=dialect)
 
 
 def _batch_options(
@@ -488,13 +505,16 @@ def _read(
     several = [program] if isinstance(program, str | os.PathLike) else list(program)
     if language is None:
         paths = tuple(map(_path, several))
-        read = parse_files(paths, options.flags, options.cc, options.nondet)
+        read = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
         validate(read)
     elif len(several) != 1:
         raise InputError("only files are linked together: give one text")
     else:
         paths = (text_name(language),)
-        read = program_from_text(os.fspath(several[0]), language, options.flags, options.cc, options.nondet)
+        text, reading = os.fspath(several[0]), (options.flags, options.cc, options.nondet, options.dialect)
+        read = program_from_text(text, language, *reading)
+    if options.reuse:
+        read = with_reuse(read)
     if options.leaks:
         read = replace(read, property=replace(read.property, leaks=True))
     return read, paths

@@ -12,17 +12,38 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode, whole_exploration
+from dekker._core import (
+    FIXPOINT,
+    Model,
+    ModelProgram,
+    Relation,
+    end_supervision,
+    limit_that_was_met,
+    opcode,
+    supervise,
+    whole_exploration,
+)
 from dekker._core import explore as explore_natively
 from dekker._core import known_at_start as known_at_start_natively
 from dekker._core import merge_known as merge_natively
 from dekker._core import probe as probe_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
+from dekker.interrupts import heeding
 from dekker.models import shipped_as
 from dekker.task import Explorer, Limits, Progress, Task
 
-__all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore", "probe"]
+__all__ = [
+    "Exploration",
+    "NativeModel",
+    "NativeProgram",
+    "Relation",
+    "end_supervision",
+    "explore",
+    "limit_that_was_met",
+    "probe",
+    "supervise",
+]
 
 
 class NativeModel:
@@ -113,13 +134,15 @@ Known = tuple[
     bool,
     list[tuple[int, int]],
     list[tuple[int, int]],
+    list[tuple[int, int]],
+    list[tuple[int, int]],
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
-written where memory is released, whether any is; who writes where, and who relies on being the only one; the numbers of
-threads, by parent and order."""
+written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
+that are freed, with their sizes, and those that may be allocated again; the numbers of threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [])
+NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], [])
 
 
 @dataclass(frozen=True)
@@ -303,7 +326,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
             work.first_own_id,
             work.rest.packed(),
         ),
-        request.progress,
+        heeding(request.progress),
     )
 
 
@@ -343,12 +366,13 @@ def probe(
 
 ACTIONS = (
     *("read", "write", "buffered", "commit", "fence", "choice", "spawn", "join", "begin", "end", "allocate", "release"),
+    "renew",
     *("wait", "failure"),
 )
 STATE_MODELS = ("sc", "tso", "pso")
 VIOLATIONS = (
-    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "deadlock"),
-    *("robustness", "leak"),
+    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation"),
+    *("uninitialised", "deadlock", "robustness", "leak"),
 )
 
 Action = tuple[str, int, int, int, int, int, int]
@@ -395,7 +419,7 @@ def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limi
         task.jobs,
         task.split_seed,
     )
-    found = search_natively(program, options, task.progress)
+    found = search_natively(program, options, heeding(task.progress))
     return StateSearch(
         bound,
         found["statistics"],

@@ -27,6 +27,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -37,7 +39,9 @@ from dekker.ir.instructions import (
     Measure,
     Order,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -234,7 +238,11 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: lambda draw, scope: Free(expression(draw, scope)),
+    EndScope: lambda draw, scope: EndScope(draw(NAMES), expression(draw, scope), draw(st.booleans())),
+    Detach: lambda draw, scope: Detach(expression(draw, scope)),
     Measure: lambda draw, scope: Measure(draw(NAMES), expression(draw, scope)),
+    Recycle: lambda draw, scope: Recycle(draw(NAMES), expression(draw, scope)),
+    Renew: lambda draw, scope: Renew(expression(draw, scope), expression(draw, scope), draw(st.booleans())),
 }
 
 ENDS: dict[type[Instruction], Drawer] = {

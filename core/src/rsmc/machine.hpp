@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dekker/arithmetic.hpp"
+#include "dekker/undefined.hpp"
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
 #include "rsmc/fixed_bits.hpp"
@@ -32,6 +33,7 @@ class Machine {
       : program_(program), order_(order), limits_(limits), knowledge_(knowledge) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
+    reuses_ = program.has(Operation::recycle);
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
@@ -141,11 +143,14 @@ class Machine {
   }
 
   // Does what stopped the fetch of its thread depend on the event?
+  // Did every condition turn out as it was guessed?
+  bool guesses_hold() const;
+
   bool is_held_by(const ThreadState<W>& state, EventId id) const {
     const std::vector<Instruction>& code = code_of(state);
     if (static_cast<std::size_t>(state.pc) >= code.size()) return false;
     const std::int32_t expression = code[at(state.pc)].value;
-    if (expression == none) return false;
+    if (expression == none || code[at(state.pc)].is_loose) return false;
     return std::ranges::any_of(program_.expressions[at(expression)], [&](const ExpressionStep& step) {
       if (step.code != ExpressionCode::register_value) return false;
       const Sources<W>& sources = state.registers[state.base + step.operand].sources;
@@ -186,6 +191,15 @@ class Machine {
 
   // In the gap before the object: written by all that release it, and by nothing else.
   static Address header_of(Address object) { return object - 16; }
+
+  // What a choice may be: for objects to be used again, none (0) or any of the size.
+  std::vector<Value> recyclable(const Event<W>& choice) const {
+    std::vector<Value> found{0};
+    for (const auto& [object, size] : knowledge_.reusable())
+      if (size == *value(choice.value_node)) found.push_back(object);
+    return found;
+  }
+
   // Does the thread go on only if it likes what is read?
   bool is_awaited(const Event<W>& e) const { return awaited_[at(e.block)][at(e.pc)]; }
 
@@ -213,8 +227,64 @@ class Machine {
       }
   }
 
+  // The indeterminate bits of a value that is known.
+  Value undefined(NodeId id) const {
+    if (!has_seen_undefined_) return 0;
+    const Node& node = nodes_[id];
+    switch (node.kind) {
+      case Node::Kind::constant: return node.undefined;
+      case Node::Kind::loaded: {
+        const Value bits = events_[node.value].undefined;
+        return node.is_signed ? apply(UnaryOperator::sext, node.width, bits) : bits;
+      }
+      case Node::Kind::status:
+      case Node::Kind::chosen: return 0;
+      case Node::Kind::tainted: return ~Value{0};
+      case Node::Kind::select:
+        return is_undecided(known(node.a)) ? ~Value{0} : undefined(*value(node.a) != 0 ? node.b : node.c);
+      case Node::Kind::unary: return undefined_bits(static_cast<UnaryOperator>(node.operation), node.width, known(node.a));
+      case Node::Kind::binary:
+        return undefined_bits(static_cast<BinaryOperator>(node.operation), node.width, known(node.a), known(node.b));
+      case Node::Kind::update:
+        return undefined_bits(static_cast<UpdateOperator>(node.operation), node.width, known(node.a), known(node.b));
+    }
+    return 0;
+  }
+
+  KnownBits known(NodeId id) const { return {value(id).value_or(0), undefined(id)}; }
+  bool has_seen_undefined() const { return has_seen_undefined_; }
+  void note_undefined(Value bits) { has_seen_undefined_ = has_seen_undefined_ || bits != 0; }
+  bool is_shared(Address address) const;
+  Value undefined_initially(Address address, std::uint8_t size) const;
+
+  // Of what is written there. What global objects hold always counts as set.
+  Value undefined_written(const Event<W>& write) const {
+    if (!has_seen_undefined_ || write.address < heap_start) return 0;
+    return undefined(write.value_node) & low_bits(8u * write.size);
+  }
+
+  // Does the access depend on an indeterminate value: where it is, whether a comparison succeeds, what others are to see?
+  bool uses_undefined(const Event<W>& e) const {
+    if (undefined(e.address_node) != 0) return true;
+    const Value all = low_bits(8u * e.size);
+    if (e.kind == EventKind::read) {
+      if (!e.is_compare || !value(e.expected_node)) return false;
+      const KnownBits expected{*value(e.expected_node) & all, undefined(e.expected_node) & all};
+      return undefined_bits(BinaryOperator::eq, 8u * e.size, {e.value, e.undefined}, expected) != 0;
+    }
+    const bool is_whole = (undefined(e.value_node) & all) == all;
+    return is_whole && !e.is_copy && !is_synchronisation(e) && is_shared(e.address);
+  }
+
   bool is_header(Address address) const {
     return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
+  }
+
+  // The word of an object that says whether it was freed (ir/passes/reuse.py).
+  bool is_freed_word(Address address, std::uint8_t size) const {
+    if (!reuses_ || size != 8) return false;
+    const auto owns = [&](const auto& freed) { return freed.first - freed_word == address; };
+    return std::ranges::any_of(knowledge_.reusable(), owns);
   }
 
   bool is_in_object(Address address, std::uint8_t size) const {
@@ -222,7 +292,16 @@ class Machine {
       return address >= object.start && address - object.start + size <= object.size;
     };
     const auto is_there = [&](const AllocatedObject& object) { return !object.is_released && contains(object); };
-    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, is_there);
+    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, is_there) ||
+           is_freed_word(address, size);
+  }
+
+  // Was the memory, or the object of the header, released before other threads existed, and may be in use again?
+  bool starts_free(Address address) const {
+    return reuses_ && std::ranges::any_of(objects_, [&](const AllocatedObject& object) {
+      const bool is_inside = address >= object.start && address - object.start < object.size;
+      return object.is_released && (is_inside || header_of(object.start) == address);
+    });
   }
 
   // Why there is nothing to access.
@@ -241,11 +320,14 @@ class Machine {
 
   bool resolve_address(Event<W>& e) {
     const std::optional<Value> found = value(e.address_node);
-    if (found && e.address != *found) {
-      e.address = *found;
-      if (e.kind == EventKind::write && !e.is_release && !limits_.counts_known_rounds) note_writer(e.address, e.thread);
-    }
+    if (found) set_address(e, *found);
     return found.has_value();
+  }
+
+  void set_address(Event<W>& e, Address address) {
+    if (e.address == address) return;
+    e.address = address;
+    if (e.kind == EventKind::write && !e.is_release && !limits_.counts_known_rounds) note_writer(address, e.thread);
   }
 
   // Does the compare-exchange that reads `old_value` write? Unknown while the expected value is.
@@ -267,6 +349,11 @@ class Machine {
   const std::vector<Instruction>& code_of(const ThreadState<W>& state) const { return program_.block(state.block).code; }
   bool known(const ThreadState<W>& state, std::int32_t expression) const;
   void step(std::int32_t thread, ThreadState<W>& state);
+  bool decides_on_undefined(const ThreadState<W>& state, const Instruction& instruction);
+  bool is_undefined(const ThreadState<W>& state, std::int32_t expression) {
+    return has_seen_undefined_ && undefined(evaluate(state, expression).node) != 0;
+  }
+  void assume(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::optional<bool> wrote_in_round(const ThreadState<W>& state) const;
   static std::vector<bool> await_targets(const Block& block);
@@ -280,8 +367,9 @@ class Machine {
   bool step_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   Value now(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node); }
   bool load_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  std::optional<Value> read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  bool store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, Value stored);
+  KnownBits known_now(const ThreadState<W>& state, std::int32_t expression) { return known(evaluate(state, expression).node); }
+  std::optional<KnownBits> read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  bool store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, KnownBits stored);
   bool update_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool release_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
 
@@ -303,6 +391,8 @@ class Machine {
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  bool claim(ThreadState<W>& state, std::int32_t pc, Value handle);
+  void detach(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void synchronisation_fence(std::int32_t thread, ThreadState<W>& state, std::int32_t pc);
   EventId synchronisation_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, NodeId stored,
                                 const Sources<W>& sources);
@@ -311,14 +401,25 @@ class Machine {
 
   // --- machine_memory.hpp
 
+  void end_scope(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  template <class IsOver>
+  void end_scopes(std::int32_t thread, ThreadState<W>& state, const IsOver& is_over);
+  void end_object(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address);
+  void release_object(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address);
   static constexpr Address heap_start = Address{1} << 40;
   static constexpr Address heap_per_thread = Address{1} << 32;
   void allocate(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void release(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool can_release(ThreadState<W>& state, std::int32_t pc, Address address);
   AllocatedObject* object_at(Address start);
+  void note_freed(Address object);
+  bool was_released_alone(Value size) const;
+  void recycle(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  void renew(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void measure(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  void release_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size);
+  void write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object, bool Event<W>::*mark);
+  Event<W>& lifetime_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size);
+  static constexpr Address freed_word = 24;
   static constexpr std::uint8_t header_size = 8;
   static constexpr Address allocation_gap = 64;
 
@@ -327,7 +428,7 @@ class Machine {
   static constexpr std::size_t deepest_call = 1000;
   static constexpr Address too_deep = ~Address{0};
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-  NodeId constant(Value value);
+  NodeId constant(Value value, Value undefined = 0);
   NodeId add(const Node& node);
   RegisterContent<W> evaluate(const ThreadState<W>& state, std::int32_t expression);
   void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack);
@@ -346,7 +447,9 @@ class Machine {
   static constexpr std::int32_t most_known_rounds = 100'000;
   static constexpr std::int32_t most_reading_rounds = 250;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
-  void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  void branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  bool is_guessed(const ThreadState<W>& state, const Instruction& instruction) const;
+  std::optional<bool> decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, const Sources<W>& sources);
   bool is_own(std::int32_t thread, const Sources<W>& sources, std::uint64_t& values);
   bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, FixedBits<W>& seen, std::vector<EventId>& reads) const;
@@ -399,8 +502,11 @@ class Machine {
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
+  bool reuses_ = false;
   std::uint64_t n_alone_ = 0;
   std::unordered_map<Address, std::uint8_t> written_alone_;
+  std::unordered_map<Address, std::uint8_t> undefined_alone_;  // bits that are indeterminate, of what was written
+  bool has_seen_undefined_ = false;  // in any run
   std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;
   std::vector<ThreadState<W>> spare_;
   std::vector<RegisterContent<W>> stack_;

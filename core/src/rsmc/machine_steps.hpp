@@ -57,10 +57,16 @@ bool Machine<W>::can_continue(const ThreadState<W>& state) const {
     case Operation::await: return known(state, instruction.value) && wrote_in_round(state);
     case Operation::branch:
     case Operation::assume:
+      if (!is_guessed(state, instruction)) return known(state, instruction.value);
+      return state.guess == no_event || events_[state.guess].state == EventState::committed;
     case Operation::join:
+    case Operation::detach:
     case Operation::allocate:
     case Operation::release:
     case Operation::measure:
+    case Operation::end_scope:
+    case Operation::recycle:
+    case Operation::renew:
       return known(state, instruction.value);
     case Operation::call:
     case Operation::spawn:
@@ -91,6 +97,15 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
+  if (has_seen_undefined_) {
+    const std::size_t n_nodes = nodes_.size();
+    const bool is_wrong = decides_on_undefined(state, instruction);
+    nodes_.resize(n_nodes);  // how many there are must depend on the run alone
+    if (is_wrong) {
+      fail(state, pc, ViolationKind::uninitialised, 0);
+      return;
+    }
+  }
   if (is_alone_ && step_alone(state, pc, instruction)) {
     ++n_alone_;
     return;
@@ -104,11 +119,8 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::compare_exchange: fetch_update(thread, state, pc, instruction); break;
     case Operation::fence: fetch_fence(thread, state, pc, instruction.read_class); break;
     case Operation::jump: jump(state, pc, instruction.target); break;
-    case Operation::branch: branch(state, pc, instruction); break;
-    case Operation::assume:
-      merge(state.control, sources_of(state, instruction.value));
-      if (!truth(state, instruction.value)) state.status = ThreadStatus::blocked;
-      break;
+    case Operation::branch: branch(thread, state, pc, instruction); break;
+    case Operation::assume: assume(thread, state, pc, instruction); break;
     case Operation::await: wait(state, pc, instruction); break;
     case Operation::check: check(state, pc, instruction); break;
     case Operation::refuse: fail(state, pc, ViolationKind::unsupported, 0); break;
@@ -123,7 +135,37 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::allocate: allocate(state, pc, instruction); break;
     case Operation::release: release(thread, state, pc, instruction); break;
     case Operation::measure: measure(state, pc, instruction); break;
+    case Operation::recycle: recycle(thread, state, pc, instruction); break;
+    case Operation::renew: renew(thread, state, pc, instruction); break;
+    case Operation::end_scope: end_scope(thread, state, pc, instruction); break;
+    case Operation::detach: detach(thread, state, pc, instruction); break;
   }
+}
+
+// Does what the thread does next depend on an indeterminate value?
+template <std::size_t W>
+bool Machine<W>::decides_on_undefined(const ThreadState<W>& state, const Instruction& instruction) {
+  switch (instruction.operation) {
+    case Operation::check:
+    case Operation::branch:
+    case Operation::assume:
+    case Operation::await:
+      return known(state, instruction.value) && is_undecided(known(evaluate(state, instruction.value).node));
+    case Operation::call:
+    case Operation::spawn: return instruction.target == none && is_undefined(state, instruction.value);
+    case Operation::join:
+    case Operation::detach:
+    case Operation::allocate:
+    case Operation::release:
+    case Operation::measure: return is_undefined(state, instruction.value);
+    default: return false;
+  }
+}
+
+template <std::size_t W>
+void Machine<W>::assume(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  const std::optional<bool> holds = decision(thread, state, pc, instruction);
+  if (holds && !*holds) state.status = ThreadStatus::blocked;
 }
 
 // A thread with an update that wrote something since it began to read goes back as by a jump.
@@ -162,12 +204,13 @@ std::vector<bool> Machine<W>::await_targets(const Block& block) {
 // Instructions that are followed by an await or assumption, with nothing but assignments between.
 template <std::size_t W>
 std::vector<bool> Machine<W>::awaited(const Block& block) {
-  std::vector<bool> result(block.code.size(), false);
+  std::vector<bool> result(block.code.size() + 1, false);  // a thread that does nothing begins and ends, too
   bool is_next = false;
   for (std::size_t pc = block.code.size(); pc-- > 0;) {
     const Operation operation = block.code[pc].operation;
     result[pc] = is_next;
-    if (operation != Operation::assign) is_next = operation == Operation::await || operation == Operation::assume;
+    const bool waits = operation == Operation::assume && !block.code[pc].is_loose;
+    if (operation != Operation::assign) is_next = operation == Operation::await || waits;
   }
   return result;
 }

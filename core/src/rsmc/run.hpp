@@ -17,6 +17,7 @@ struct Location {
   std::uint8_t size;
   bool is_outside;  // of every object
   Value initial_value;
+  Value initial_undefined;  // its indeterminate bits
   std::uint32_t initial_index;  // in the matrix
   FixedBits<W> initial_readers;
   std::vector<EventId> order;
@@ -178,6 +179,8 @@ class Run {
     Event<W>& e = machine_.event(id);
     e.read_from = source == 0 ? no_event : location.order[source - 1];
     e.value = source == 0 ? location.initial_value : machine_.event(e.read_from).value;
+    e.undefined = source == 0 ? location.initial_undefined : machine_.event(e.read_from).undefined;
+    machine_.note_undefined(e.undefined);
     const std::optional<bool> failed = fails_as(kind, e);
     if (!failed) return false;
     e.has_failed = *failed;
@@ -202,6 +205,7 @@ class Run {
     e.read_from = source;
     write.value = *machine_.value(write.value_node) & low_bits(8u * write.size);
     e.value = write.value;
+    e.undefined = write.undefined = machine_.undefined_written(write);
     const std::optional<bool> failed = fails_as(kind, e);
     if (!failed) return false;
     e.has_failed = *failed;
@@ -218,8 +222,9 @@ class Run {
     if (e.role == Role::conditional_store && !can_succeed(e)) return false;
     enter_shadows(id);
     Location<W>& location = locations_[place];
-    e.address = location.address;
+    machine_.set_address(e, location.address);
     e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
+    e.undefined = machine_.undefined_written(e);
     enter_items(id, ItemKind::write, no_event);
     enter_matrix(id, e.event_class, place);
     Bits before, after, readers = location.initial_readers;
@@ -397,9 +402,9 @@ class Run {
     throw std::logic_error("a continuation refers to a write that is not there");
   }
 
-  // Did every compare-exchange succeed or fail that was to?
+  // Did every compare-exchange succeed or fail that was to, and did every guess turn out right?
   bool decisions_hold() const {
-    return std::ranges::all_of(items_, [&](const RunItem<W>& item) {
+    return machine_.guesses_hold() && std::ranges::all_of(items_, [&](const RunItem<W>& item) {
       const Event<W>& e = machine_.event(item.event);
       if (!(e.must_fail || e.must_succeed) || e.state != EventState::committed) return true;
       const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);
@@ -476,13 +481,14 @@ class Run {
       if (location.address < e.address + e.size && e.address < location.address + location.size)
         throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
     }
-    if (!e.is_release) machine_.note_field(e.address, e.size);
-    add_location(e.address, e.size, !e.is_release && is_outside(e), machine_.place_of(e));
+    const bool is_access = !e.is_release && !e.is_renewal;
+    if (is_access) machine_.note_field(e.address, e.size);
+    add_location(e.address, e.size, is_access && is_outside(e), machine_.place_of(e));
     return static_cast<std::uint32_t>(locations_.size() - 1);
   }
 
   void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
-    locations_.push_back({address, size, is_outside, initial_value(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size()});
+    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size()});
     locations_.back().members.set(locations_.back().initial_index);
     settle();
   }
@@ -741,7 +747,7 @@ class Run {
   }
 
   bool is_outside(const Event<W>& e) const {
-    return !machine_.is_in_object(e.address, e.size) && !machine_.is_synchronisation(e);
+    return !machine_.is_in_object(e.address, e.size) && !machine_.starts_free(e.address) && !machine_.is_synchronisation(e);
   }
 
   std::size_t lowest(EventId id, std::uint32_t place, bool reads_count) const {

@@ -190,9 +190,10 @@ class RunEnd {
   // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, but then what it does is
   // not the program's: nothing more is noted of it.
   bool note_violations() {
-    const std::vector<std::int32_t> misled_at = note_reads_after_release();
+    std::vector<std::int32_t> misled_at = note_reads_after_release();
+    if (run_.machine().has_seen_undefined()) note_undefined_uses(misled_at);
     const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
-    bool ends = any_thread(ThreadStatus::failed);
+    bool ends = any_thread(ThreadStatus::failed) || note_claimed_twice();
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const bool reads_released = misled_at[at(thread.number)] != last_index;
       ends = ends || reads_released;
@@ -205,7 +206,8 @@ class RunEnd {
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
-        if (is_access && e.address == location.address && !is_misled(e))
+        const bool is_undefined = is_access && run_.machine().has_seen_undefined() && run_.machine().uses_undefined(e);
+        if (is_access && e.address == location.address && !is_misled(e) && !is_undefined)
           note_violation({run_.machine().kind_outside(e.address), run_.machine().place_of(e), e.address});
       }
     }
@@ -214,12 +216,24 @@ class RunEnd {
 
   bool note_failed_checks() {
     bool any = false;
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      for (const OpenCheck& check : thread.open_checks)
-        if (run_.machine().value(check.condition) == Value{0}) {
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      for (const OpenGuess& guess : thread.open_guesses) {
+        const bool is_known = run_.machine().value(guess.condition).has_value();
+        if (!is_known || !is_undecided(run_.machine().known(guess.condition))) continue;
+        note_violation({ViolationKind::uninitialised, {thread.number, guess.block, guess.pc}, 0});
+        any = true;
+      }
+      for (const OpenCheck& check : thread.open_checks) {
+        const bool is_known = run_.machine().value(check.condition).has_value();
+        if (is_known && is_undecided(run_.machine().known(check.condition))) {
+          note_violation({ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0});
+          any = true;
+        } else if (run_.machine().value(check.condition) == Value{0}) {
           note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
           any = true;
         }
+      }
+    }
     return any;
   }
 
@@ -231,8 +245,8 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto reads_released = [&](EventId id) {
         const Event<W>& e = event(id);
-        const bool has_source = e.kind == EventKind::read && e.state == EventState::committed && e.read_from != no_event;
-        return has_source && event(e.read_from).is_release;
+        if (e.kind != EventKind::read || e.state != EventState::committed) return false;
+        return e.read_from == no_event ? run_.machine().starts_free(e.address) : event(e.read_from).is_release;
       };
       const auto found = std::ranges::find_if(thread.events, reads_released);
       first.push_back(found == thread.events.end() ? last_index : event(*found).index);
@@ -242,14 +256,44 @@ class RunEnd {
     return first;
   }
 
+  // Threads that several others join or detach.
+  bool note_claimed_twice() {
+    const auto& threads = run_.machine().threads();
+    if (std::ranges::count_if(threads, [](const ThreadState<W>& thread) { return !thread.claimed.empty(); }) < 2) return false;
+    bool found = false;
+    std::set<std::int32_t> claimed;
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      for (const Claim& claim : thread.claimed) {
+        if (claimed.insert(claim.thread).second) continue;
+        note_violation({ViolationKind::join, {thread.number, claim.block, claim.pc}, static_cast<Address>(claim.thread) + 1});
+        found = true;
+      }
+    return found;
+  }
+
+  // By thread, the first access that depends on an indeterminate value, if that comes earlier.
+  void note_undefined_uses(std::vector<std::int32_t>& misled_at) {
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      const auto is_wrong = [&](EventId id) {
+        const Event<W>& e = event(id);
+        const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
+        return is_access && e.state == EventState::committed && run_.machine().uses_undefined(e);
+      };
+      const auto found = std::ranges::find_if(thread.events, is_wrong);
+      if (found == thread.events.end() || event(*found).index > misled_at[at(thread.number)]) continue;
+      misled_at[at(thread.number)] = event(*found).index;
+      note_violation({ViolationKind::uninitialised, run_.machine().place_of(event(*found)), 0});
+    }
+  }
+
   template <class IsMisled>
   bool note_writes_after_release(const Location<W>& location, const IsMisled& is_misled) {
-    bool found = false;
-    const auto releases = [&](EventId id) { return event(id).is_release; };
-    const auto first = std::ranges::find_if(location.order, releases);
-    for (auto it = first; it != location.order.end(); ++it) {
-      if (it == first) continue;
-      const Event<W>& e = event(*it);
+    bool found = false, is_free = !location.order.empty() && run_.machine().starts_free(location.address);
+    for (const EventId id : location.order) {
+      const Event<W>& e = event(id);
+      const bool was_free = is_free;
+      is_free = (is_free || e.is_release) && !e.is_renewal;
+      if (!was_free || e.is_renewal) continue;
       const ViolationKind kind = e.is_release ? ViolationKind::double_free : ViolationKind::use_after_free;
       if (e.is_release && !run_.machine().is_header(e.address)) continue;
       found = true;
@@ -323,7 +367,7 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads())
       for (EventId id : thread.events) {
         if (event(id).state == EventState::pending || event(id).state == EventState::asleep) break;
-        if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
+        if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event || event(id).is_guess) continue;
         number[id] = static_cast<std::int32_t>(result.size());
         result.push_back(trace_event(id));
       }

@@ -44,7 +44,8 @@ class Steps {
     const Instruction* i = machine_.current(thread);
     const Operation operation = i == nullptr ? Operation::give_back : i->operation;
     const bool is_load = operation == Operation::load;
-    if (!is_load || i->is_exclusive || std::ranges::any_of(thread.buffer, &Entry::before_loads)) add_buffer(from, thread, found);
+    const bool keeps_buffer = is_load || operation == Operation::recycle || operation == Operation::renew;
+    if (!keeps_buffer || (i != nullptr && i->is_exclusive) || std::ranges::any_of(thread.buffer, &Entry::before_loads)) add_buffer(from, thread, found);
     switch (operation) {
       case Operation::load:
       case Operation::store:
@@ -54,7 +55,13 @@ class Steps {
         found.push_back(machine_.touch_of(from, machine_.evaluate(thread, i->address), i->size, !is_load));
         return;
       case Operation::join: add_buffer(from, from.threads[at(machine_.awaited_thread(from, thread))], found); return;
-      case Operation::release: add_object(from, machine_.evaluate(thread, i->value), found); return;
+      case Operation::end_scope: add_object(from, machine_.evaluate(thread, i->value), found); return;
+      case Operation::recycle: found.push_back(Machine::frees(false)); return;
+      case Operation::renew:
+      case Operation::release:
+        add_object(from, machine_.evaluate(thread, i->value), found);
+        if (machine_.map().reuses()) found.push_back(Machine::frees(true));
+        return;
       case Operation::exit:
       case Operation::give_back: add_object(from, machine_.leaving_object(thread)->address, found); return;
       default: return;
@@ -111,6 +118,7 @@ class Steps {
       return;
     }
     for (std::int64_t value = i.low;; ++value) {
+      require_time();
       machine_.choose(copy(from), t, static_cast<Value>(value));
       finish(next_);
       if (value == i.high) return;
@@ -135,6 +143,9 @@ class Steps {
       case Operation::join:
         require_all(from, static_cast<std::int32_t>(machine_.evaluate(thread, i->value)) - 1);
         break;
+      case Operation::recycle: recycle(from, t, finish); return;
+      case Operation::renew: execute(copy(from)); return;
+      case Operation::end_scope:
       case Operation::release: release(from, t, machine_.evaluate(thread, i->value), execute); return;
       case Operation::exit:
       case Operation::give_back:
@@ -151,6 +162,14 @@ class Steps {
     }
     require_all(from, t);
     after_commits(from, t, {}, false, execute);
+  }
+
+  template <class Finish>
+  void recycle(State& from, std::int32_t t, const Finish& finish) {
+    for (const Value object : machine_.recyclable(from, t)) {
+      machine_.choose(copy(from), t, object);
+      finish(next_);
+    }
   }
 
   template <class Execute>
@@ -232,6 +251,7 @@ class Steps {
                   [&](Address address) { return machine_.read_byte(from, address); });
     const std::size_t n = commits_.n_results();
     for (std::size_t k = 0; k < n; ++k) {
+      require_time();
       machine_.commit(copy(from), commits_.result(k));
       committed_ = &commits_.result(k);
       execute(next_);

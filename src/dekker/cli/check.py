@@ -11,8 +11,9 @@ import click
 
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import Exports, export_options, require_own_file, write_answer
-from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
 from dekker.cli.progress import ProgressLine
@@ -20,11 +21,13 @@ from dekker.cli.search import search_options
 from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
-from dekker.report.estimate_text import estimate_line, rough
+from dekker.report.estimate_text import estimate_line, lower_bound_line, rough
 from dekker.result import Verdict
-from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate
+from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate, undecided
 from dekker.run.engines import ALL, ENGINES
+from dekker.run.supervision import last_words, supervised
 from dekker.task import Search
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ STATUS = {
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @CLUSTER
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@REUSE
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
@@ -76,6 +80,7 @@ STATUS = {
 @LAYOUT
 @NO_COLOR
 @export_options
+@dialect_options
 @search_options
 def command(
     paths: tuple[str, ...],
@@ -89,6 +94,7 @@ def command(
     checkpoint: str | None,
     cluster: str | None,
     leaks: bool,
+    reuse: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
     keep_going: bool,
@@ -102,6 +108,7 @@ def command(
     no_color: bool,
     exports: Exports,
     search: Search,
+    dialect: Dialect,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
 
@@ -128,11 +135,19 @@ def command(
         search,
         jobs=jobs,
         checkpoint=checkpoint,
+        dialect=dialect,
+        reuse=reuse,
     )
     if estimate:
-        with crew_at(cluster, jobs) as crew:
+        with crew_at(cluster, jobs) as crew, supervised(limits):
             return _show_estimate(paths, options, crew)
-    with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
+
+    def unanswered(reason: str) -> list[tuple[str, str]]:
+        said = undecided(paths, options, reason)
+        record = [] if json_file is None else [("" if json_file == "-" else json_file, f"{check_json(said)}\n")]
+        return record if json_file == "-" else [("", f"{check_text(said)}\n"), *record]
+
+    with crew_at(cluster, jobs) as crew, ProgressLine() as progress, last_words(unanswered):
         report = check(paths, replace(options, explore=explore_with(crew)), progress)
     if witness_file is not None:
         write_run(witness_file, report)
@@ -157,13 +172,16 @@ def _show_estimate(paths: tuple[str, ...], options: CheckOptions, crew: Crew | N
 
     task, seconds = task_to_estimate(paths, options), options.limits.timeout_s or ESTIMATE_SECONDS
     found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
-    print(f"{estimate_line(found.mean, found.low, found.high)} under {task.model.name}")
+    told = (
+        estimate_line(found.mean, found.low, found.high)
+        if found.trusted
+        else lower_bound_line(found.mean, found.at_least)
+    )
+    print(f"{told} under {task.model.name}")
     blocked = f", about {rough(found.blocked)} blocked" if found.blocked >= 0.5 else ""
     print(f"  {found.probes} random probes in {found.time_s:.1f} s{blocked}")
-    if found.heavy:
-        print(
-            "  few probes came to where most executions are, so that there may well be more (--timeout S: more probes)"
-        )
+    if not found.trusted:
+        print("  few probes came to where most executions are, or threads wait for one another")
     return STATUS_UNDECIDED
 
 

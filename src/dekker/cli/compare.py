@@ -11,13 +11,15 @@ import click
 from dekker.cli.check import STATUS
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
-from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import MEGABYTES, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.cluster import crew_at
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
 from dekker.run.check import CheckOptions, check_limits
@@ -51,12 +53,14 @@ if TYPE_CHECKING:
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
+@REUSE
 @CLUSTER
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
 @HTML
 @SARIF
 @JUNIT
+@dialect_options
 def command(
     paths: tuple[str, ...],
     models: tuple[str, ...],
@@ -67,12 +71,14 @@ def command(
     max_traces: int | None,
     keep_going: bool,
     no_deadlocks: bool,
+    reuse: bool,
     cluster: str | None,
     cc: str | None,
     json_file: str | None,
     html_file: str | None,
     sarif_file: str | None,
     junit_file: str | None,
+    dialect: Dialect,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under several memory models.
 
@@ -81,7 +87,7 @@ def command(
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=not keep_going, deadlocks=not no_deadlocks)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, reuse=reuse, dialect=dialect)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:

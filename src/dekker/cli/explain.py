@@ -7,14 +7,17 @@ from dataclasses import replace
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
-from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.dialect import dialect_options
+from dekker.cli.limits import MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED
 from dekker.cli.witness_files import terminal_width
 from dekker.frontends import default_model
+from dekker.frontends.dialect import Dialect
 from dekker.models import load_model
 from dekker.report.why import UNDECIDED, why_text
 from dekker.run.check import CheckOptions, check_limits, read_program
 from dekker.run.engines import ENGINES
+from dekker.run.supervision import supervised
 from dekker.run.why import why
 
 
@@ -28,8 +31,10 @@ from dekker.run.why import why
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions for each model.")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@REUSE
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
+@dialect_options
 def command(
     paths: tuple[str, ...],
     model: str | None,
@@ -41,7 +46,9 @@ def command(
     max_traces: int | None,
     leaks: bool,
     nondet: tuple[int, int] | None,
+    reuse: bool,
     cc: str | None,
+    dialect: Dialect,
 ) -> int:
     """Explain why an outcome is possible under a memory model and not under sc, or why it is impossible.
 
@@ -52,12 +59,14 @@ def command(
     Status 0: it is explained. 2: the input is at fault. 3: undecided within the limits.
     """
     limits = check_limits(unroll, timeout, memory, max_traces)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet)
-    program = read_program(paths, options)
-    if leaks:
-        program = replace(program, property=replace(program.property, leaks=True))
-    chosen = load_model(model or default_model(program))
-    found = why(program, chosen, options, None if versus is None else load_model(versus))
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet, reuse=reuse, dialect=dialect)
+    for_both = replace(limits, timeout_s=None if timeout is None else 2 * timeout)
+    with supervised(for_both):
+        program = read_program(paths, options)
+        if leaks:
+            program = replace(program, property=replace(program.property, leaks=True))
+        chosen = load_model(model or default_model(program))
+        found = why(program, chosen, options, None if versus is None else load_model(versus))
     print(why_text(found, terminal_width()))
     undecided = UNDECIDED in (found.answer.status, found.other.status if found.other is not None else "")
     return STATUS_UNDECIDED if undecided else STATUS_HOLDS

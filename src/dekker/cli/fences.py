@@ -9,12 +9,14 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import write_answer
-from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS
+from dekker.cli.limits import MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.fences_text import (
     NO_HELP,
     NONE_NEEDED,
@@ -62,10 +64,12 @@ STATUS = {
 @click.option("--unroll", type=ROUNDS, help="Rounds of each loop.  [default: 1, then 2, then 4]")
 @click.option("--timeout", type=SECONDS, help="Seconds, for everything.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
+@REUSE
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
 @HTML
+@dialect_options
 def command(
     paths: tuple[str, ...],
     model: str,
@@ -79,9 +83,11 @@ def command(
     timeout: float | None,
     memory: int | None,
     nondet: tuple[int, int] | None,
+    reuse: bool,
     cc: str | None,
     json_file: str | None,
     html_file: str | None,
+    dialect: Dialect,
 ) -> int:
     """Find the cheapest fences with which a program keeps its property under a memory model.
 
@@ -93,7 +99,7 @@ def command(
     Exit status 0: fences were found, or none is needed. 1: no fence helps.
     """
     limits = check_limits(unroll, timeout, memory)
-    check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet)
+    check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet, reuse=reuse, dialect=dialect)
     options = FenceOptions(robust, minimal, tuple(map(_weight, weights)), timeout, inside)
     with ProgressLine() as progress:
         proposal = propose(paths, model, check, options, progress)

@@ -30,7 +30,9 @@ from dekker.fuzz.hardware import (
     Flavour,
     random_program,
 )
+from dekker.fuzz.heap import heap_program
 from dekker.fuzz.lang import lang_program
+from dekker.fuzz.lifetimes import lifetimes_program
 from dekker.fuzz.order_pairs import program_of as ordered_program
 from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
@@ -184,11 +186,13 @@ KINDS: dict[str, Kind] = {
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),
     "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
+    "reuse": _of_ir(heap_program, OF_C, 5),
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
     "conditions": _of_c(idioms.conditions_program),
     "exchanges": _of_c(idioms.exchanges_program),
     "assumptions": _of_c(idioms.assumptions_program),
     "heap": _of_c(idioms.heap_program),
+    "lifetimes": _of_c(lifetimes_program),
 }
 
 

@@ -50,10 +50,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """A `copy` moves bytes, whatever they hold: they may be indeterminate."""
+
     address: Expr
     value: Expr
     size: int
     order: Order = Order.PLAIN
+    copy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +115,12 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Goes to `target` if the condition is not 0, else on to the next instruction."""
+    """Goes to `target` if the condition is not 0, else on to the next instruction. What follows depends on the
+    condition, unless the branch is `loose`: one that belongs to the specification, and that no code stands for."""
 
     condition: Expr
     target: str
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +153,19 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Detach:
+    """Nobody joins the thread. 0 stands for the one that runs. A thread is joined or detached at most once."""
+
+    thread: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
-    """A thread whose assumption fails stops there; its run is blocked, not complete."""
+    """A thread whose assumption fails stops there; its run is blocked, not complete. What follows depends on the
+    condition, as behind a branch, unless it is `loose`."""
 
     condition: Expr
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,18 +213,21 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too."""
+    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too.
+    `pointer`: it stands for one, null or not."""
 
     dst: str
     low: int
     high: int
     partial: bool = False
+    pointer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
     """`dst` becomes the address of a new object. `stack` objects end with their function; `permanent` ones need not be
-    released."""
+    released, and those of the stack end with their thread. A `confined` object is one that no pointer outlives, so that
+    nobody can notice its end."""
 
     dst: str
     size: Expr
@@ -218,6 +235,7 @@ class Allocate:
     zeroed: bool = False
     stack: bool = False
     permanent: bool = False
+    confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +244,40 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
+class EndScope:
+    """The block is left in which a variable of the stack lives: the object at `address`, if there is one, ends, and
+    `dst` becomes 0. `confined` as in `Allocate`."""
+
+    dst: str
+    address: Expr
+    confined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """`dst` becomes the size of the object that begins at `address`; it must be one that `Free` could release."""
 
     dst: str
     address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Recycle:
+    """`dst` becomes 0, or the start of any object of this size that was ever freed. Whether that one may be had is for
+    what follows to find out (`ir.passes.reuse`)."""
+
+    dst: str
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """The freed object that begins at `address` is one that was just allocated, with new content. An execution in which
+    it has another size than this is blocked."""
+
+    address: Expr
+    size: Expr
+    zeroed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +316,7 @@ Instruction = (
     | Return
     | Spawn
     | Join
+    | Detach
     | Assume
     | Await
     | Assert
@@ -277,7 +325,10 @@ Instruction = (
     | Choose
     | Allocate
     | Free
+    | EndScope
     | Measure
+    | Recycle
+    | Renew
     | AtomicBegin
     | AtomicEnd
     | Exit

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from dekker.execution import Event, Execution, pairs
 from dekker.ir.layout import header_address, thread_at
-from dekker.replay.machine import COMPLETE, ENDED, STOPPED, UNBORN, WAITING, Done, Failure, ThreadRun
+from dekker.replay.machine import (
+    COMPLETE,
+    ENDED,
+    STOPPED,
+    UNBORN,
+    UNINITIALISED,
+    WAITING,
+    Done,
+    Failure,
+    ThreadRun,
+)
 from dekker.replay.world import Allocation, World
 
 DEADLOCK = "deadlock"
@@ -15,6 +27,7 @@ DEADLOCK = "deadlock"
 def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """Accesses outside of objects late, because of what they may be a consequence; lost memory last."""
     yield from (run.failure for run in runs if run.failure is not None)
+    yield from _claimed_twice(world)
     yield from _after_release(world, runs, execution)
     if is_deadlock(runs, execution):
         waiting = [run for run in runs if run.end == WAITING]
@@ -22,7 +35,9 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
         yield Failure(DEADLOCK, "threads wait for ever", first.thread, first.stack)
     for event in execution.events:
         done = _done(runs, event)
-        if done is not None and not done.release and _is_outside(world, runs, event):
+        unset = done is not None and _is_unset(runs[event.thread], done)
+        is_access = done is not None and not done.release and not done.renewal and not unset
+        if done is not None and is_access and _is_outside(world, runs, event):
             if world.is_released(event.address):
                 yield _use_after_free(event, done)
                 continue
@@ -36,6 +51,11 @@ def _done(runs: Sequence[ThreadRun], event: Event) -> Done | None:
     return None if event.initial or not event.accesses_memory else runs[event.thread].done[event.index]
 
 
+def _is_unset(run: ThreadRun, done: Done) -> bool:
+    """Whether that its address is indeterminate was noted."""
+    return run.failure is not None and run.failure.kind == UNINITIALISED and run.failure.stack == done.stack
+
+
 def _is_outside(world: World, runs: Sequence[ThreadRun], event: Event) -> bool:
     thread = thread_at(event.address)
     if thread is not None and thread < len(runs):
@@ -43,17 +63,29 @@ def _is_outside(world: World, runs: Sequence[ThreadRun], event: Event) -> bool:
     return not world.contains(event.address, event.size)
 
 
+def _claimed_twice(world: World) -> Iterator[Failure]:
+    """A thread is joined or detached once, and by one."""
+    handles = Counter(handle for handle, _, _ in world.claims)
+    for handle, thread, stack in reversed(world.claims):
+        if handles[handle] > 1:
+            yield Failure("join", f"thread {handle - 1} is joined or detached twice", thread, stack, handle)
+
+
 # --- freed memory
 
 
 def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """A read of what a release wrote, a write or another release behind one."""
-    releases = [n for n, event in enumerate(execution.events) if (done := _done(runs, event)) and done.release]
+    releases = [
+        number
+        for number, event in enumerate(execution.events)
+        if (world.starts_free(event.address) if event.initial else (done := _done(runs, event)) and done.release)
+    ]
     headers = {header_address(start) for start in world.allocations}
     late: dict[int, None] = {}
     for release in releases:
         late.update(dict.fromkeys(_members(execution.relations["rf"][release])))
-        late.update(dict.fromkeys(_members(execution.relations["co"][release])))
+        late.update(dict.fromkeys(_until_renewal(runs, execution, release)))
     for number in sorted(late):
         event = execution.events[number]
         done = _done(runs, event)
@@ -63,6 +95,13 @@ def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution
         elif event.address in headers:
             message = "this memory may have been freed already"
             yield Failure("double free", message, event.thread, done.stack, event.address)
+
+
+def _until_renewal(runs: Sequence[ThreadRun], execution: Execution, release: int) -> list[int]:
+    """The writes behind a release, up to the one with which the memory is in use again."""
+    co = execution.relations["co"]
+    behind = sorted(_members(co[release]), key=lambda number: co[number].bit_count(), reverse=True)
+    return list(takewhile(lambda n: not ((done := _done(runs, execution.events[n])) and done.renewal), behind))
 
 
 def _use_after_free(event: Event, done: Done) -> Failure:
@@ -90,10 +129,20 @@ def _waits_for_ever(run: ThreadRun, runs: Sequence[ThreadRun], execution: Execut
         return False
     if run.waits_for >= 0:
         return runs[run.waits_for].end not in (COMPLETE, STOPPED)
-    first = next((n for n, e in enumerate(execution.events) if e.thread == run.thread), 0)
-    reads = {first + index for index in range(run.last_round, len(run.done)) if run.done[index].event.kind == "R"}
+    reads = _last_round(run, execution)
     sources = [source for source, read in pairs(execution.relations["rf"]) if read in reads]
     return not any(execution.relations["co"][source] for source in sources)
+
+
+def waiting_reads(runs: Sequence[ThreadRun], execution: Execution) -> frozenset[int]:
+    """What threads that wait have read in their last round."""
+    waiting = (run for run in runs if run.end == WAITING and run.waits_for < 0 and not run.is_idle)
+    return frozenset(read for run in waiting for read in _last_round(run, execution))
+
+
+def _last_round(run: ThreadRun, execution: Execution) -> set[int]:
+    first = next((n for n, e in enumerate(execution.events) if e.thread == run.thread), 0)
+    return {first + index for index in range(run.last_round, len(run.done)) if run.done[index].event.kind == "R"}
 
 
 # --- lost memory
@@ -109,15 +158,21 @@ def _leaks(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Ite
     places = world.places
     pending = [(places.starts[item.name], item.size) for item in world.program.objects]
     lost = dict(world.allocations)
+    gone = world.released.keys() - world.renewals.keys()
     while pending:
         start, size = pending.pop()
         pointers = {value for address, value in words.items() if start <= address < start + size}
         for found in [item for item in lost.values() if any(item.start <= p < _end(item) for p in pointers)]:
             del lost[found.start]
             pending.append((found.start, found.size))
-    freed = {done.event.address for run in runs for done in run.done if done.release}
-    for item in lost.values():
-        if not (item.local or item.permanent or item.start in world.released or item.header in freed):
+    freed = {
+        event.address
+        for number, event in enumerate(execution.events)
+        if (done := _done(runs, event)) and done.release and not execution.relations["co"][number]
+    }
+    for start in lost:
+        item = (world.renewals.get(start) or [lost[start]])[-1]
+        if not (item.local or item.permanent or item.start in gone or item.header in freed):
             message = f"the {item.size} bytes that are allocated here are lost: at the end nothing points to them"
             yield Failure("leak", message, item.thread, item.stack, item.start, item.size)
 

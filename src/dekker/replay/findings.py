@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from dekker.cat.model import Model
-from dekker.execution import FROM_INITIAL, Event
+from dekker.execution import FROM_INITIAL, Event, Execution
 from dekker.ir.layout import GAP
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import flagged_pairs
-from dekker.replay.machine import WAITING, Done, Failure
+from dekker.replay.machine import POINTER, UNINITIALISED, WAITING, Failure
 from dekker.replay.names import Names
 from dekker.replay.rebuild import Replayed
 from dekker.replay.runtime_steps import TOO_DEEP
-from dekker.replay.thin_air import Returned
 from dekker.replay.world import Allocation
+from dekker.source import Span
 from dekker.witness import DEADLOCK, FLAG, Finding, Note
 
 Claimed = tuple[str, Finding]
@@ -23,6 +23,7 @@ Claimed = tuple[str, Finding]
 
 DATA_RACE = "data-race"
 _LIBRARY_CALL = re.compile(r"`(\w+)`: ")
+_OVERFLOW = "signed overflow"
 _LOCKS = re.compile(r"mutex|lock|mtx")
 _LAST_NULL = 4096
 
@@ -44,7 +45,8 @@ def _finding(failure: Failure, kind: str, message: str, *notes: Note) -> Finding
 def _assertion(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     call = _LIBRARY_CALL.match(failure.message)
     if call is None:
-        return _finding(failure, "assertion", failure.message)
+        kind = "overflow" if failure.message.startswith(_OVERFLOW) else "assertion"
+        return _finding(failure, kind, failure.message)
     return _finding(failure, "lock misuse" if _LOCKS.search(call[1]) else "library misuse", failure.message)
 
 
@@ -82,10 +84,6 @@ def _outside(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     access = f"access to {size} byte{'s' if size != 1 else ''}"
     if address < _LAST_NULL:
         at = f" plus {address}" if address else ""
-        uninitialised = _is_uninitialised(failure, replayed)
-        if uninitialised is not None:
-            message = f"{access} through a pointer that was read from {names.location(uninitialised)} and never written"
-            return _finding(failure, "uninitialised pointer", f"{message} (it is 0 here)")
         return _finding(failure, "null pointer", f"{access} at the null pointer{at}")
     near = _neighbour(address, size, names)
     if near is None:
@@ -123,29 +121,18 @@ def _objects(names: Names) -> Iterator[tuple[int, int, str, Allocation | None]]:
         yield start, allocation.size, names.labels[start], allocation
 
 
-def _is_uninitialised(failure: Failure, replayed: Replayed) -> int | None:
-    """The address from which the pointer was read, if nobody ever wrote there."""
-    done = next((item for item in replayed.runs[failure.thread].done if _is_of(item, failure)), None)
-    shape = done.address if done is not None else None
-    if not isinstance(shape, Returned):
-        return None
-    thread, index = shape.read
-    event = replayed.runs[thread].done[index].event
-    number = replayed.number_of(event)
-    sources = [source for source, row in enumerate(replayed.execution.relations["rf"]) if row >> number & 1]
-    if not any(replayed.execution.events[source].initial for source in sources):
-        return None
-    allocation = replayed.world.allocation_at(event.address)
-    fresh = allocation is not None and not allocation.zeroed and event.address not in replayed.world.written
-    return event.address if fresh else None
-
-
-def _is_of(done: Done, failure: Failure) -> bool:
-    return done.event.address == failure.address and done.stack == failure.stack
+def _uninitialised(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    kind = "uninitialised pointer" if failure.message.startswith(POINTER) else "uninitialised value"
+    found = replayed.world.allocation_at(failure.address) if failure.address else None
+    if found is None:
+        return _finding(failure, kind, failure.message)
+    message = f"{failure.message}: it comes from `{names.location(failure.address)}`"
+    return _finding(failure, kind, message, _allocated(found, names.labels[found.start]))
 
 
 def _allocated(allocation: Allocation, name: str) -> Note:
-    return Note(f"`{name}` was allocated", allocation.thread, to_frames(allocation.stack))
+    verb = "is declared" if allocation.local else "was allocated"
+    return Note(f"`{name}` {verb}", allocation.thread, to_frames(allocation.stack))
 
 
 def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, list[Note]]:
@@ -156,10 +143,11 @@ def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, lis
         return "this memory", []
     name = names.labels[found.start]
     notes = [_allocated(found, name)]
+    what = "goes out of scope" if found.local else "is freed"
     if found.start in replayed.world.released:
-        notes.append(Note(f"`{name}` is freed", 0, to_frames(replayed.world.released[found.start])))
+        notes.append(Note(f"`{name}` {what}", 0, to_frames(replayed.world.released[found.start])))
     notes += (
-        Note(f"`{name}` is freed", run.thread, to_frames(done.stack))
+        Note(f"`{name}` {what}", run.thread, to_frames(done.stack))
         for run in replayed.runs
         for done in run.done
         if done.release and done.event.address == found.header and done.stack != failure.stack
@@ -174,7 +162,14 @@ def _is_header(allocation: Allocation, failure: Failure) -> bool:
 def _use_after_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     name, notes = _freed(failure, replayed, names)
     access = f"access to {_bytes(failure.size)} of {name}"
+    if _is_local(failure, replayed):
+        return _finding(failure, "use after scope", f"{access}, a local variable that may be gone by then", *notes)
     return _finding(failure, "use after free", f"{access}, which may be free by then", *notes)
+
+
+def _is_local(failure: Failure, replayed: Replayed) -> bool:
+    found = replayed.world.allocation_at(failure.address)
+    return found is not None and found.local
 
 
 def _double_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
@@ -204,20 +199,61 @@ def _pointer_text(address: int, names: Names) -> str:
 
 
 def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Names) -> Finding:
-    is_race = flag == DATA_RACE
-    kind = "data race" if is_race else flag
     if not pairs:
+        kind = "data race" if flag == DATA_RACE else flag
         return Finding(kind, f"the model raises the flag '{flag}'", FROM_INITIAL, ())
-    first, second = (replayed.execution.events[number] for number in min(pairs, key=sorted))
+    pairs = _causes(pairs, replayed.execution) if flag == DATA_RACE else pairs
+    return _flagged(flag, min(pairs, key=sorted), replayed, names)
+
+
+def races(model: Model, replayed: Replayed) -> Iterator[tuple[Finding, Span | None]]:
+    """All races of an execution, one for each pair of places, those that no other lies behind first, and where they
+    are."""
+    pairs = flagged_pairs(model, replayed.execution).get(DATA_RACE, [])
+    names, causes = Names(replayed.world), set(_causes(pairs, replayed.execution))
+    seen = set()
+    for pair in sorted(pairs, key=lambda pair: (pair not in causes, sorted(pair))):
+        finding = _flagged(DATA_RACE, pair, replayed, names)
+        places = tuple(note.stack[:1] for note in finding.notes)
+        if places not in seen:
+            seen.add(places)
+            events = (replayed.execution.events[number] for number in pair)
+            yield finding, max(events, key=lambda event: (event.thread, event.index)).span
+
+
+def _flagged(flag: str, pair: tuple[int, int], replayed: Replayed, names: Names) -> Finding:
+    first, second = (replayed.execution.events[number] for number in pair)
     if (first.thread, first.index) > (second.thread, second.index):
         first, second = second, first
     notes = tuple(_access_note(event, replayed, names) for event in (first, second))
-    message = f"the model raises the flag '{flag}' for these two"
-    if is_race:
-        where = names.location(first.address)
-        message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
-    stack = replayed.done(second).stack
-    return Finding(kind, message, second.thread, to_frames(stack), notes)
+    stack = to_frames(replayed.done(second).stack)
+    if flag != DATA_RACE:
+        return Finding(flag, f"the model raises the flag '{flag}' for these two", second.thread, stack, notes)
+    where = names.location(first.address)
+    message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
+    return Finding("data race", message, second.thread, stack, notes)
+
+
+def _causes(pairs: list[tuple[int, int]], execution: Execution) -> list[tuple[int, int]]:
+    """The races behind which no other lies: none whose accesses both come before one of these."""
+    order, reads_from = execution.relations["po"], execution.relations["rf"]
+    following = [po | rf for po, rf in zip(order, reads_from, strict=True)]
+    behind = {event: _reached(event, following) for event in {event for pair in pairs for event in pair}}
+    caused = 0
+    for first, second in pairs:
+        caused |= behind[first] & behind[second]
+    return [pair for pair in pairs if not any(caused >> event & 1 for event in pair)] or pairs
+
+
+def _reached(event: int, following: Sequence[int]) -> int:
+    reached = following[event]
+    done = 0
+    while reached & ~done:
+        lowest = reached & ~done
+        lowest &= -lowest
+        done |= lowest
+        reached |= following[lowest.bit_length() - 1]
+    return reached
 
 
 def _access_note(event: Event, replayed: Replayed, names: Names) -> Note:
@@ -235,6 +271,7 @@ _DESCRIBE: dict[str, Callable[[Failure, Replayed, Names], Finding]] = {
     "join": _bad_join,
     "allocation": _bad_allocation,
     "memory": _outside,
+    UNINITIALISED: _uninitialised,
     "use after free": _use_after_free,
     "double free": _double_free,
     "release": _bad_free,

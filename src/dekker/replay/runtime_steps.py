@@ -2,23 +2,40 @@
 
 The one that starts a thread writes to a location of the new thread, which begins by reading that; it ends by writing to
 another one, which is read by those that join it. Fences go before these writes and after these reads. Freeing an object
-writes to a header in front of it and to all its parts that any execution accesses. What decides how to go on, such as
+writes to a header in front of it and to all its parts that any execution accesses, and so does using it again. What
+decides how to go on, such as
 what is called, joined or freed, controls everything behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Expr
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Measure, Order, Print, Refuse, Return, Spawn
+from dekker.ir.flow import begins_alone
+from dekker.ir.instructions import (
+    Allocate,
+    Call,
+    Detach,
+    EndScope,
+    Exit,
+    Free,
+    Join,
+    Measure,
+    Order,
+    Print,
+    Recycle,
+    Refuse,
+    Renew,
+    Return,
+    Spawn,
+)
 from dekker.ir.layout import (
     ALLOCATION_GAP,
-    HEADER_SIZE,
     HEAP_PER_THREAD,
     end_address,
-    header_address,
     heap_address,
     heap_use,
     start_address,
@@ -26,13 +43,14 @@ from dekker.ir.layout import (
 )
 from dekker.ir.program import Function
 from dekker.replay.frames import note_function
-from dekker.replay.machine import ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
+from dekker.replay.machine import BLOCKED, ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
-from dekker.replay.words import ZERO, Word, number
+from dekker.replay.words import ZERO, Word, number, taken
 from dekker.replay.world import Allocation, Start
 
 MAX_CALLS = 1_000
 TOO_DEEP = "calls are nested too deeply"
+DOUBLE_FREE = "this memory may have been freed already"
 
 # --- calls
 
@@ -50,6 +68,7 @@ def _call(machine: Machine, instruction: Call) -> None:
 def _callee(machine: Machine, expression: Expr) -> Function:
     direct = expression.symbol if isinstance(expression, Address) and not expression.offset else None
     word = machine.value(expression)
+    machine.demand_all(word, "what is called")
     machine.depend_on(word)
     address = word.value
     function = machine.world.program.function_by_name.get(direct) if direct is not None else None
@@ -61,6 +80,7 @@ def _callee(machine: Machine, expression: Expr) -> Function:
 
 def _deciding(machine: Machine, expression: Expr) -> int:
     word = machine.value(expression)
+    machine.demand_all(word, "what decides here")
     machine.depend_on(word)
     return word.value
 
@@ -74,7 +94,10 @@ def _return(machine: Machine, instruction: Return) -> None:
 
 
 def _exit(machine: Machine, instruction: Exit) -> None:
-    raise machine.end(ENDED) if instruction.everything else machine.end_thread(ZERO)
+    if instruction.everything:
+        raise machine.end(ENDED)
+    machine.end_objects(machine.scoped)
+    raise machine.end_thread(ZERO)
 
 
 def _refuse(machine: Machine, instruction: Refuse) -> None:
@@ -86,7 +109,8 @@ def _refuse(machine: Machine, instruction: Refuse) -> None:
 
 def _spawn(machine: Machine, instruction: Spawn) -> None:
     function = _callee(machine, instruction.function)
-    arguments = tuple(number(word.value) for word in _values(machine, instruction.arguments))
+    given = _values(machine, instruction.arguments)
+    arguments = tuple(taken(word.value, word.undefined, word.origin) for word in given)
     machine.fence("mfence")
     item = machine.peek()
     child = thread_at(item.address) if item is not None and item.kind == "W" else None
@@ -107,13 +131,27 @@ def _join(machine: Machine, instruction: Join) -> None:
     if start is None or start.parent < 0:
         if machine.patient:
             raise NotYet
-        raise machine.fail("join", f"join of {handle}, which is no thread", handle)
+        raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
+    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
     if machine.peek() is None:
         machine.run.waits_for = handle - 1
         raise machine.end(WAITING)
     _, word = machine.read(number(end_address(handle - 1)), 8, Order.SEQ_CST, frozenset())
     machine.fence("mfence")
     machine.set(instruction.dst, word)
+
+
+def _detach(machine: Machine, instruction: Detach) -> None:
+    """Whether others join or detach it, too, is asked when all have been run."""
+    handle = _deciding(machine, instruction.thread) or machine.run.thread + 1
+    start = machine.world.starts.get(handle - 1)
+    if start is not None and start.parent < 0 and handle == machine.run.thread + 1:
+        return
+    if start is None or start.parent < 0:
+        if machine.patient:
+            raise NotYet
+        raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
+    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
 
 
 # --- objects
@@ -125,7 +163,7 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         raise machine.fail("allocation", f"allocation of {size} bytes", size)
     start = heap_address(machine.run.thread, machine.heap_used)
     machine.heap_used += heap_use(size)
-    machine.world.allocations[start] = Allocation(
+    found = machine.world.allocations[start] = Allocation(
         start,
         size,
         machine.run.thread,
@@ -135,6 +173,8 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         instruction.stack,
         instruction.permanent,
     )
+    if found.local and not instruction.confined:
+        machine.scoped.append(found)
     machine.set(instruction.dst, number(start))
 
 
@@ -145,37 +185,62 @@ def _releasable(machine: Machine, address: int) -> Allocation:
     if found is None or found.local or found.permanent:
         message = f"free of {address:#x}, which is not the start of memory that was allocated"
         raise machine.fail("release", message, address)
-    if address in machine.world.released:
-        raise machine.fail("double free", "this memory may have been freed already", found.header)
+    if address in machine.world.released and not machine.world.reuses:
+        raise machine.fail("double free", DOUBLE_FREE, found.header)
     return found
 
 
 def _measure(machine: Machine, instruction: Measure) -> None:
-    found = _releasable(machine, machine.value(instruction.address).value)
+    found = _releasable(machine, _deciding(machine, instruction.address))
     machine.set(instruction.dst, number(found.size))
 
 
 def _free_alone(machine: Machine, instruction: Free) -> None:
-    address = machine.value(instruction.address).value
+    address = _deciding(machine, instruction.address)
     if address:
-        machine.world.released[_releasable(machine, address).start] = machine.stack()
+        found = _releasable(machine, address)
+        if address in machine.world.released:
+            raise machine.fail("double free", DOUBLE_FREE, found.header)
+        machine.world.released[found.start] = machine.stack()
 
 
 def _free(machine: Machine, instruction: Free) -> None:
     address = _deciding(machine, instruction.address)
     if address == 0:
         return
-    found = _releasable(machine, address)
-    _release(machine, header_address(address), HEADER_SIZE)
-    while machine.next_is("W"):
-        item = machine.peek()
-        if item is None or not found.contains(item.address, item.size):
-            return
-        _release(machine, item.address, item.size)
+    machine.release(_releasable(machine, address))
 
 
-def _release(machine: Machine, address: int, size: int) -> None:
-    machine.write(number(address), size, ZERO, Order.PLAIN, frozenset(), release=True)
+def _end_scope(machine: Machine, instruction: EndScope) -> None:
+    start = machine.value(instruction.address).value
+    machine.set(instruction.dst, ZERO)
+    machine.end_objects([item for item in machine.scoped if item.start == start])
+
+
+def _recycle(machine: Machine, instruction: Recycle) -> None:
+    """Before other threads exist it is an event only if something was freed that it could be."""
+    size = _deciding(machine, instruction.size)
+    chosen = 0 if _has_no_choice(machine, size) else machine.take("C", "the choice of a freed object").value
+    machine.set(instruction.dst, number(chosen))
+
+
+def _has_no_choice(machine: Machine, size: int) -> bool:
+    world = machine.world
+    is_first = machine.run.thread == 0 and machine.taken == 0 and begins_alone(world.program)
+    return is_first and all(world.allocations[start].size != size for start in world.released)
+
+
+def _renew(machine: Machine, instruction: Renew) -> None:
+    address, size = _deciding(machine, instruction.address), _deciding(machine, instruction.size)
+    found = machine.world.allocations.get(address)
+    if found is None and machine.patient:
+        raise NotYet
+    if found is None or found.local or found.permanent or found.size != size:
+        raise machine.end(BLOCKED)
+    renewed = replace(found, thread=machine.run.thread, stack=machine.stack(), zeroed=instruction.zeroed)
+    machine.world.renewals.setdefault(address, []).append(renewed)
+    for written in machine.write_to_parts(found):
+        machine.mark(written, renewal=True)
 
 
 # --- output
@@ -192,9 +257,13 @@ RUNTIME_STEPS: dict[type, Step] = {
     Exit: _exit,
     Spawn: _spawn,
     Join: _join,
+    Detach: _detach,
     Allocate: _allocate,
     Free: _free,
+    EndScope: _end_scope,
     Measure: _measure,
+    Recycle: _recycle,
+    Renew: _renew,
     Refuse: _refuse,
     Print: _print,
 }

@@ -36,7 +36,9 @@ class CheckViolation:
 @dataclass(frozen=True)
 class CheckReport:
     """What was checked, and what was found. `error` says why there is no answer, if there is none. `ranges` are those
-    of numbers that the program leaves open, where not all were tried."""
+    of numbers that the program leaves open, where not all were tried. `reuse`: memory that was freed might be allocated
+    again; None if that can make no difference. `unchecked` is what is undefined in the language of the program, and not
+    looked for."""
 
     paths: tuple[str, ...]
     model: str
@@ -48,6 +50,8 @@ class CheckReport:
     time_s: float
     error: str | None = None
     ranges: tuple[tuple[int, int], ...] = ()
+    unchecked: tuple[str, ...] = ()
+    reuse: bool | None = None
 
     @property
     def undecided(self) -> str:
@@ -130,6 +134,8 @@ def cuts(report: CheckReport) -> Iterator[str]:
     result, bound = report.result, report.limits.unroll
     for low, high in report.ranges:
         yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
+    if report.reuse is False and not report.violations:
+        yield "memory that was freed was never allocated again (--reuse)"
     if not result.cut:
         return
     rounds = "once" if bound == 1 else f"{bound} times"
@@ -196,6 +202,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "unroll": report.limits.unroll,
             "cut": [_place(span) for span in result.cut_at],
             "nondet": [list(pair) for pair in report.ranges],
+            "reuse": report.reuse,
             "stopped_by": result.stopped_by,
             **({"other": result.bound} if result.bound else {}),
         },
@@ -206,6 +213,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "violations": len(report.violations),
         },
         "violation": _violation(report.violations, witness) if report.violations else None,
+        **({"unchecked": list(report.unchecked)} if report.unchecked else {}),
         **({"schedule": schedule_record(result.examples.schedule)} if result.examples.schedule else {}),
     }
 

@@ -119,6 +119,7 @@ _CHECK = {
             "unroll": COUNT,
             "cut": _list(_object(PLACE)),
             "nondet": _list(_pair(NUMBER)),
+            "reuse": _or_null(FLAG),
             "stopped_by": _or_null(TEXT),
         },
         {"other": TEXT},
@@ -139,6 +140,7 @@ _CHECK = {
 }
 _MAYBE = {
     "undecided": TEXT | {"description": "why, if the verdict is UNKNOWN"},
+    "unchecked": _list(TEXT) | {"description": "what is undefined in C, and not looked for"},
     "schedule": _list(_ref("step")),
 }
 

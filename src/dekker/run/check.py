@@ -11,24 +11,31 @@ from typing import Any
 
 from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
-from dekker.errors import InputError
+from dekker.errors import InputError, LimitReached
 from dekker.frontends import default_model, parse_files
+from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
+from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
+from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
 from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
 from dekker.run.checkpoint_file import require_place
 from dekker.run.engines import TRANSFORM, run_engine
-from dekker.run.prepare import prepare
+from dekker.run.prepare import prepare, with_reuse
 from dekker.run.slices import NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
+from dekker.run.supervision import supervised
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
+ARCHITECTURE_OF_C = "C"
+UNCHECKED = ("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers")
+OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
 
@@ -58,8 +65,9 @@ def check_limits(
 @dataclass(frozen=True)
 class CheckOptions:
     """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
-    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
-    the program leaves open. `jobs` threads explore. To go on
+    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `reuse`: what was freed may be allocated
+    again. `nondet` is the range of numbers that
+    the program leaves open, and `dialect` what the user decides about its meaning. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
 
@@ -75,18 +83,36 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
+    dialect: Dialect = DEFAULT_DIALECT
+    reuse: bool = False
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
+    """If a limit is met where no engine looks at it, what there is to say is that it was."""
     started = time.perf_counter()
+    try:
+        with supervised(options.limits, memory_factor=2 if options.search.compact else 1):
+            report = _check(paths, options, progress)
+    except LimitReached as limit:
+        report = undecided(paths, options, limit.reason)
+    return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
+
+
+def undecided(paths: Sequence[str], options: CheckOptions, reason: str) -> CheckReport:
+    """Nothing was found before the limit."""
+    model, engine = options.model or "its model", options.engine or RSMC
+    result = Result(stopped_by=reason)
+    return CheckReport(tuple(paths), model, engine, options.limits, Verdict.UNKNOWN, (), result, 0.0)
+
+
+def _check(paths: Sequence[str], options: CheckOptions, progress: Progress | None) -> CheckReport:
     if options.checkpoint is not None:
         require_place(options.checkpoint)
     program = read_program(paths, options)
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
-    report = check_program(program, model, options, progress, {"paths": list(paths)})
-    return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
+    return check_program(program, model, options, progress, {"paths": list(paths)})
 
 
 def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer | None:
@@ -119,7 +145,12 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
         max_traces=options.limits.max_traces,
     )
     task = replace(task, limits=limits, progress=progress, jobs=options.jobs, explorer=explorer)
-    report = check_task(task, replace(options, engine=RSMC, limits=limits))
+    options = replace(options, model=task.model.name, engine=RSMC, limits=limits)
+    try:
+        with supervised(limits):
+            report = check_task(task, options)
+    except LimitReached as limit:
+        report = undecided((), options, limit.reason)
     return replace(report, paths=tuple(about.get("paths", ())), time_s=time.perf_counter() - started)
 
 
@@ -146,6 +177,7 @@ def check_program(
 
 
 def check_task(task: Task, options: CheckOptions) -> CheckReport:
+    search_begins()
     started = time.perf_counter()
     progress = task.progress
     program, model = task.program, task.model
@@ -154,9 +186,11 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
+    if leaves_pointers_open(program):
+        result = replace(result, bound="; ".join(filter(None, (result.bound, OPEN_POINTERS))))
     found = verdict(result, program.property.condition)
     violations = _violations(task, engine, result)
-    ranges = _partial_ranges(program)
+    ranges = partial_ranges(program)
     return CheckReport(
         (),
         model.name,
@@ -167,7 +201,17 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         result,
         time.perf_counter() - started,
         ranges=ranges,
+        reuse=_reuse(program),
+        unchecked=_unchecked(program, model.name, options),
     )
+
+
+def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str, ...]:
+    """What is undefined in C, and may be in the program all the same."""
+    if program.architecture != ARCHITECTURE_OF_C:
+        return ()
+    found = UNCHECKED if options.dialect.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
+    return found if model in OF_C else (*found, "data races")
 
 
 def _limits_used(limits: Limits, result: Result) -> Limits:
@@ -195,10 +239,20 @@ def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation
     return tuple(violations_of(task, engine, result))
 
 
-def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
+def partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
     """Of numbers of which not all are tried that the program would take."""
     steps = (step for function in program.functions for step in function.body)
-    return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
+    chosen = (step for step in steps if isinstance(step, Choose) and step.partial and not step.pointer)
+    return tuple(sorted({(step.low, step.high) for step in chosen}))
+
+
+def leaves_pointers_open(program: Program) -> bool:
+    steps = (step for function in program.functions for step in function.body)
+    return any(isinstance(step, Choose) and step.pointer for step in steps)
+
+
+def _reuse(program: Program) -> bool | None:
+    return reuses_freed_memory(program) if frees_and_allocates(program) else None
 
 
 def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
@@ -206,6 +260,6 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 
 
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    program = parse_files(paths, options.flags, options.cc, options.nondet)
+    program = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
     validate(program)
-    return program
+    return with_reuse(program) if options.reuse else program

@@ -34,6 +34,7 @@ from dekker.ir.instructions import (
     Join,
     Load,
     Order,
+    Renew,
     Rmw,
     Spawn,
 )
@@ -156,7 +157,7 @@ def _places(points_to: PointsTo, flows: list[FlowGraph]) -> Accesses:
             key = (flow.thread, function, index)
             if key in found:
                 continue
-            if isinstance(instruction, Free):
+            if isinstance(instruction, Free | Renew):
                 value = points_to.places(flow.thread, function, instruction.address, 1)
                 found[key] = None if value is None else frozenset(Place(base, None, 1) for base, _, _ in value)
             elif isinstance(instruction, MEMORY_ACCESSES):
@@ -300,7 +301,7 @@ def _directions(instruction: Instruction | None) -> str:
         return "R"
     if isinstance(instruction, Rmw | CompareExchange):
         return "RW"
-    return "W" if isinstance(instruction, (*MEMORY_ACCESSES, Free)) else ""
+    return "W" if isinstance(instruction, (*MEMORY_ACCESSES, Free, Renew)) else ""
 
 
 # --- order

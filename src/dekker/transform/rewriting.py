@@ -24,6 +24,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -33,6 +35,7 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Print,
+    Recycle,
     Refuse,
     Return,
     Rmw,
@@ -461,11 +464,13 @@ class Rewriting:
             self.emit(Assign(CONTROL_FENCED, Reg(CONTROL)))
 
     def branch(self, step: Branch) -> None:
-        self.depend(step.condition)
+        if not step.loose:
+            self.depend(step.condition)
         self.emit(step)
 
     def assume(self, step: Assume | Await) -> None:
-        self.depend(step.condition)
+        if isinstance(step, Await) or not step.loose:
+            self.depend(step.condition)
         self.emit(Assume(step.condition))
 
     def check(self, step: Assert) -> None:
@@ -538,16 +543,31 @@ class Rewriting:
         self.set_shadows(step.dst, NONE, NONE)
         self.call("dk_fence", SELF, Const(15))
 
+    def detach(self, step: Detach) -> None:
+        self.depend(step.thread)
+        self.emit(step)
+
     def release(self, step: Free | Measure) -> None:
         if self.outer.reads:
             raise self.refuse("the release of memory under rmo and power")
         self.call("dk_drain", SELF)
         self.emit(step)
 
+    def end_scope(self, step: EndScope) -> None:
+        """What is still to be stored in the variable never is."""
+        sizes = [it.size for it in self.function.body if isinstance(it, Allocate) and it.dst == step.dst]
+        for size in sizes[:1]:
+            self.call("dk_discard", step.dst, size)
+        self.emit(step)
+        self.set_shadows(step.dst, NONE, NONE)
+
     def allocate(self, step: Allocate) -> None:
         self.depend(step.size)
         self.emit(step)
         self.set_shadows(step.dst, NONE, NONE)
+
+    def recycle(self, step: Recycle) -> None:
+        raise self.refuse("memory that is allocated again after it was freed (--reuse)")
 
     def choose(self, step: Choose) -> None:
         self.emit(step)
@@ -652,9 +672,12 @@ _REWRITES: dict[type[Any], Callable[[Rewriting, Any], None]] = {
     Spawn: Rewriting.spawn,
     Join: Rewriting.join,
     Free: Rewriting.release,
+    Detach: Rewriting.detach,
+    EndScope: Rewriting.end_scope,
     Measure: Rewriting.release,
     Allocate: Rewriting.allocate,
     Choose: Rewriting.choose,
+    Recycle: Rewriting.recycle,
     AtomicBegin: Rewriting.section,
     AtomicEnd: Rewriting.section,
     Exit: Rewriting.exit,

@@ -29,6 +29,7 @@ from dekker.engines.axiomatic.release import reads_after_release, use_after_free
 from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
+from dekker.engines.axiomatic.unset import may_be_undefined, undefined_uses
 from dekker.errors import UnsupportedError
 from dekker.execution import (
     DATA_RACE,
@@ -44,10 +45,11 @@ from dekker.execution import (
     from_read,
     pairs,
 )
+from dekker.interrupts import interrupted
 from dekker.ir.conditions import formula_holds
 from dekker.ir.flow import reads_between
 from dekker.ir.instructions import Await
-from dekker.ir.layout import layout
+from dekker.ir.layout import FREED_WORD, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.models import shipped_as
@@ -99,7 +101,7 @@ def accepted_executions(task: Task) -> Iterator[Accepted]:
     if is_dynamic(task.program):
         oracle.explore()
     for accepted in oracle.accepted():
-        statuses = {path.status for path in accepted.structure.paths}
+        statuses = {"failed" if path.noted is not None else path.status for path in accepted.structure.paths}
         if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut", "blocked"}):
             yield accepted
 
@@ -115,6 +117,7 @@ class _Oracle:
         self.discovered = Discovered()
         watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
         self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
+        self.may_be_undefined = may_be_undefined(task.program)
         self.n_checks = 0
         self.static_part: tuple[object, Slots, bool] | None = None
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
@@ -337,15 +340,20 @@ class _Oracle:
         own = [path for thread, path in failed.items() if thread not in misled]
         found = [use_after_free(event) for event in misled.values()]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
+        noted = [path.noted for path in structure.paths if path.noted is not None]
+        found += [Violation(failure.kind, failure.message, failure.span) for failure in noted]
         misused = list(writes_after_release(structure, accepted.co))
-        for event, violation in [*misused, *self._outside(structure)]:
+        undefined = list(undefined_uses(structure)) if self.may_be_undefined else []
+        places = {(event.thread, event.index) for event, _ in undefined}
+        outside = (item for item in self._outside(structure) if (item[0].thread, item[0].index) not in places)
+        for event, violation in [*undefined, *misused, *outside]:
             if event.thread not in misled or event.index < misled[event.thread].index:
                 found.append(violation)
         for violation in found:
             if violation.kind == UNSUPPORTED:
                 raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
-        return bool(failed or misled or misused)
+        return bool(failed or noted or misled or misused or undefined)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:
@@ -357,9 +365,17 @@ class _Oracle:
                 yield event, Violation("memory", message, event.span)
 
     def _is_in_object(self, structure: Structure, event: Event) -> bool:
-        if event.address >= SYNCHRONISATION_START or structure.path_event(event).release:
+        source = structure.path_event(event)
+        if event.address >= SYNCHRONISATION_START or source.release or source.renewal:
             return True
-        objects = (item for path in structure.paths for item in path.objects if item[0] not in path.released)
+        if any(start + FREED_WORD == event.address for start, _ in self.discovered.freed):
+            return True
+        objects = (
+            item
+            for path in structure.paths
+            for item in path.objects
+            if structure.reuses or item[0] not in path.released
+        )
         inside = any(start <= event.address and event.address + event.size <= start + size for start, size in objects)
         return inside or self.layout.contains(event.address, event.size)
 
@@ -369,6 +385,8 @@ class _Oracle:
             self.result.examples.violations[violation] = accepted.trace()
 
     def _check_limits(self) -> None:
+        if interrupted():
+            raise LimitReached("interrupt")
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("time")
         most = self.task.limits.memory_mb

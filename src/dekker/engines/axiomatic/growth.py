@@ -18,21 +18,36 @@ from dekker.engines.axiomatic.overlaps import Place
 from dekker.engines.axiomatic.path import UNBORN, Context, Discovered, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.rounds import loop_exits
-from dekker.engines.axiomatic.steps import advance
-from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
+from dekker.engines.axiomatic.steps import HEAP_START, SYNCHRONISATION_START, advance, header_of
+from dekker.engines.axiomatic.terms import Symbol, Term, defined, resolve, symbols
 from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Instruction, Join, Measure, Spawn
+from dekker.engines.axiomatic.unset import unset_byte
+from dekker.ir.flow import begins_alone
+from dekker.ir.instructions import (
+    Allocate,
+    Call,
+    Detach,
+    EndScope,
+    Free,
+    Instruction,
+    Join,
+    Measure,
+    Recycle,
+    Spawn,
+)
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
+from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Program
+from dekker.ir.undefined import partly
 from dekker.task import Limits
 
-DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Call)
+DYNAMIC = (Spawn, Join, Detach, Allocate, Free, EndScope, Measure, Recycle, Call)
 
 
 class NewFields(Exception):
-    """A part of an allocated object was accessed that freeing it did not write to, or a thread writes where another
-    relied on nobody else writing: start again."""
+    """A part of an allocated object was accessed that freeing it did not write to, a thread writes where another relied
+    on nobody else writing, or an object was freed that nobody could have allocated again: start again."""
 
 
 def is_dynamic(program: Program) -> bool:
@@ -75,13 +90,14 @@ class Growth:
         self.numbers: dict[tuple[int, int], int] = {}
         self.await_targets = await_targets(program)
         self.exits = loop_exits(program)
-        self.frees = any(isinstance(item, Free) for function in program.functions for item in function.body)
+        self.reuses = reuses_freed_memory(program)
+        self.frees = any(_releases(item) for function in program.functions for item in function.body)
         self.unresolved = 0
 
     def structures(self) -> Iterator[Structure]:
         threads = range(len(self.program.threads))
         paths = [first_path(self.program, self.layout, thread) for thread in threads]
-        if len(paths) == 1 and any(map(_is_of_c, (i for f in self.program.functions for i in f.body))):
+        if begins_alone(self.program):
             paths[0], self.memory = run_alone(self._context(_State(tuple(paths)), 0), paths[0], self.memory)
         yield from self._grow(_State(tuple(paths)))
 
@@ -202,10 +218,17 @@ class Growth:
         if not isinstance(address, int):
             return
         if not event.waits and not self._is_overwritten(state, read, None, address):
-            yield INITIAL, initially(address, event.size, self.memory)
+            yield INITIAL, self._initial_value(state, address, event.size)
         for place, write in self._writes_to(state, address, event.size):
             if not self._is_overwritten(state, read, place, address):
-                yield place, write.value.term
+                yield place, write.value.term if address >= HEAP_START else defined(write.value.term)
+
+    def _initial_value(self, state: _State, address: int, size: int) -> Term:
+        """What global objects hold always counts as set."""
+        value = self.memory.read(address, size)
+        if not HEAP_START <= address < SYNCHRONISATION_START:
+            return value
+        return partly(value, self.memory.undefined(address, size, unset_byte(state.paths, address)))
 
     def _writes_to(self, state: _State, address: int, size: int) -> Iterator[tuple[Place, PathEvent]]:
         for thread, path in enumerate(state.paths):
@@ -252,10 +275,25 @@ class Growth:
         if any(path.status == "running" for path in paths) or not is_settled(paths, state.known):
             self.unresolved += 1
             return
-        structure = build(paths, self.memory, state.known, state.sources)
+        structure = replace(build(paths, self.memory, state.known, state.sources), reuses=self.reuses)
         if self.frees:
             self._note_fields(structure)
+        if self.reuses:
+            self._note_freed(structure)
         yield structure
+
+    def _note_freed(self, structure: Structure) -> None:
+        events = (event for path in structure.paths for event in path.events if event.release)
+        released = {event.address.term for event in events}
+        found = {
+            (start, size)
+            for path in structure.paths
+            for start, size in path.objects
+            if header_of(start) in released or start in path.released
+        }
+        if not found <= self.discovered.freed:
+            self.discovered.freed |= found
+            raise NewFields
 
     def _note_fields(self, structure: Structure) -> None:
         for path in structure.paths:
@@ -269,9 +307,8 @@ class Growth:
                     raise NewFields
 
 
-def _is_of_c(step: Instruction) -> bool:
-    """Programs with calls, or that can end as a whole, begin without events."""
-    return isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything)
+def _releases(step: Instruction) -> bool:
+    return isinstance(step, Free) or (isinstance(step, Allocate) and step.stack and not step.confined)
 
 
 def _event(state: _State, place: Place) -> PathEvent:

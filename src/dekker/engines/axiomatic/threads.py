@@ -3,8 +3,8 @@
 - Starting a thread is a write to a location of the new one, behind a strong fence; the new thread begins with a read of
   it and a strong fence. It ends with a strong fence and a write of what it returns, which those that join it read
   before a strong fence.
-- Addresses of threads and of what they allocate are never used again. Freeing an object writes to a location before it,
-  and to all its parts that are accessed.
+- Every thread, and every object that is allocated anew, has addresses of its own. Freeing an object writes to a
+  location before it, and to all its parts that are accessed; so does using it again.
 - What decides about a call, a start, a join, an allocation or a release is a control dependency of all that follows.
 """
 
@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import (
+    CHOICE,
+    Chosen,
     Context,
     Frame,
     Path,
     PathEvent,
+    Scoped,
     Spawned,
     Value,
     World,
@@ -27,7 +30,16 @@ from dekker.engines.axiomatic.path import (
     fail,
     set_register,
 )
-from dekker.engines.axiomatic.steps import end_address, function_at, start_address, step, synchronise
+from dekker.engines.axiomatic.steps import (
+    HEAP_START,
+    end_address,
+    function_at,
+    parts,
+    release,
+    start_address,
+    step,
+    synchronise,
+)
 from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Expr
@@ -38,25 +50,22 @@ from dekker.ir.instructions import (
     Await,
     Branch,
     Call,
+    Detach,
     Free,
     Instruction,
     Join,
     Measure,
     Order,
+    Recycle,
+    Renew,
     Spawn,
 )
+from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function
 from dekker.source import Span
 
-HEAP_START = 1 << 40
 HEAP_PER_THREAD = 1 << 32
 GAP = 64
-HEADER_SIZE = 8
-
-
-def header_of(start: int) -> int:
-    """In the gap before an object: written by all that free it, and by nothing else."""
-    return start - 16
 
 
 def spawned_path(context: Context, spawned: Spawned) -> Path:
@@ -70,10 +79,13 @@ def spawned_path(context: Context, spawned: Spawned) -> Path:
 
 
 def is_ready(context: Context, path: Path) -> bool:
-    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined."""
+    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined,
+    what an object is that is used again."""
     term = deciding_term(context, path)
     if not isinstance(term, int):
         return False
+    if _stands_at(path, Renew):
+        return any(start == term for other in _world(context).paths for start, _ in other.objects)
     return not stands_at_join(path) or _world(context).path(term - 1).status != "running"
 
 
@@ -87,21 +99,27 @@ def deciding_term(context: Context, path: Path) -> Term:
 
 
 def stands_at_join(path: Path) -> bool:
+    return _stands_at(path, Join)
+
+
+def _stands_at(path: Path, kind: type[Instruction]) -> bool:
     frame = path.frames[-1]
-    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], Join)
+    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], kind)
 
 
 def _deciding_expression(instruction: Instruction) -> Expr | None:
     match instruction:
+        case Branch(loose=True) | Assume(loose=True) | Assert(loose=True):
+            return None
         case Branch(condition) | Assume(condition) | Assert(condition) | Await(condition):
             return condition
         case Call(_, function) | Spawn(_, function):
             return function
-        case Join(_, thread):
+        case Join(_, thread) | Detach(thread):
             return thread
-        case Allocate(_, size):
+        case Allocate(_, size) | Recycle(_, size):
             return size
-        case Free(address) | Measure(_, address):
+        case Free(address) | Measure(_, address) | Renew(address):
             return address
     return None
 
@@ -148,9 +166,12 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
     world = _require_world(context, "joins", span)
     handle, path = _known(context, instruction.thread, path, span)
     other = world.path(handle - 1)
-    if handle <= len(context.program.threads) or other.status == "unborn":
-        yield fail(path, "join", f"join of {handle}, which is no thread", span)
-    elif other.status != "complete":
+    claimed = _claimed(context, path, handle)
+    if claimed is None:
+        yield fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+        return
+    path = claimed
+    if other.status != "complete":
         yield replace(path, status="joining")
     else:
         index = len(path.events)
@@ -158,6 +179,28 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
         end = Value(end_address(handle - 1))
         path = synchronise(emit(path, PathEvent("R", end, 8, value, Order.SEQ_CST, span=span, waits=True)))
         yield path if instruction.dst is None else set_register(path, instruction.dst, value)
+
+
+@step.register
+def _(instruction: Detach, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    """The first thread, which nobody can join, may detach itself."""
+    _require_world(context, "threads that are detached", span)
+    handle, path = _known(context, instruction.thread, path, span)
+    if not handle and context.thread < len(context.program.threads):
+        yield path
+        return
+    claimed = _claimed(context, path, handle or context.thread + 1)
+    yield claimed or fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+
+
+def _claimed(context: Context, path: Path, handle: int) -> Path | None:
+    """A thread is joined or detached once, and by one."""
+    world = _world(context)
+    is_thread = handle > len(context.program.threads) and world.path(handle - 1).status != "unborn"
+    paths = (path, *(other for number, other in enumerate(world.paths) if number != context.thread))
+    if not is_thread or any(handle in other.claimed for other in paths):
+        return None
+    return replace(path, claimed=path.claimed | {handle})
 
 
 @step.register
@@ -172,14 +215,21 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
     path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
+    if not instruction.zeroed:
+        path = replace(path, unset=path.unset | {start})
+    if instruction.stack and not instruction.confined:
+        scoped = Scoped(len(path.frames), start, instruction.permanent)
+        path = replace(path, scoped=(*path.scoped, scoped))
     yield set_register(path, instruction.dst, Value(start))
 
 
-def _refused_release(world: World, path: Path, start: int, span: Span | None) -> Path | None:
-    world = replace(world, paths=(*world.paths, path))
+def _refused_release(context: Context, path: Path, start: int, span: Span | None) -> Path | None:
+    """Whether memory is free that may be allocated again is known only when the execution is (`release`)."""
+    known = _world(context)
+    world = replace(known, paths=(*known.paths, path))
     if not world.is_object(start):
         return fail(path, "release", f"free of {start:#x}, which is not the start of memory that was allocated", span)
-    if world.is_released(start):
+    if world.is_released(start) and not reuses_freed_memory(context.program):
         return fail(path, "double free", "this memory may have been freed already", span)
     return None
 
@@ -188,24 +238,40 @@ def _refused_release(world: World, path: Path, start: int, span: Span | None) ->
 def _(instruction: Measure, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     world = _require_world(context, "the size of an object", span)
     start, path = _known(context, instruction.address, path, span)
-    refused = _refused_release(world, path, start, span)
+    refused = _refused_release(context, path, start, span)
     sizes = {known: size for other in (*world.paths, path) for known, size in other.objects}
     yield refused or set_register(path, instruction.dst, Value(sizes.get(start, 0)))
 
 
 @step.register
 def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
-    world = _require_world(context, "the release of memory", span)
+    _require_world(context, "the release of memory", span)
     start, path = _known(context, instruction.address, path, span)
     if start == 0:
         yield path
         return
-    refused = _refused_release(world, path, start, span)
-    if refused is not None:
-        yield refused
+    yield _refused_release(context, path, start, span) or release(context, path, start)
+
+
+@step.register
+def _(instruction: Recycle, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "memory that is used again", span)
+    size, path = _known(context, instruction.size, path, span)
+    objects = sorted(start for start, length in world.discovered.freed if length == size)
+    for start in (0, *objects):
+        chosen = Chosen(len(path.events), path.frames[-1].pc - 1, start)
+        value = Value(start, frozenset((CHOICE,)))
+        yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
+
+
+@step.register
+def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "memory that is used again", span)
+    start, path = _known(context, instruction.address, path, span)
+    size, path = _known(context, instruction.size, path, span)
+    if all((start, size) not in other.objects for other in (*world.paths, path)):
+        yield replace(path, status="blocked")
         return
-    places = [(header_of(start), HEADER_SIZE)]
-    places += [(start + offset, size) for offset, size in sorted(world.discovered.fields.get(start, frozenset()))]
-    for address, size in places:
-        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
+    for address, length in parts(world, start):
+        path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
     yield path

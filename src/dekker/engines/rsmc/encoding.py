@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dekker.cat.relational import RelationalProgram
 from dekker.engines.core_code import COMMON_FIELDS, DEFAULTS, Coder, Fields
@@ -22,6 +22,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -31,7 +33,9 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -65,13 +69,17 @@ OPERATIONS = {
     Free: 19,
     Measure: 20,
     Refuse: 21,
+    Recycle: 22,
+    Renew: 23,
+    EndScope: 24,
+    Detach: 25,
 }
 NO_EFFECT = Assert(ONE, "")
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 CLASS_FIELDS = ("read_class", "write_class", "failed_class")
 INSTRUCTION = DEFAULTS | dict.fromkeys(CLASS_FIELDS, 0)
 FLAGS = COMMON_FIELDS.index("flags")
-OWN, LOOSE, PIECE = 16, 32, 64
+OWN, LOOSE, PIECE, SCOPED, LASTING, UNSET, COPY = 16, 32, 64, 128, 256, 512, 1024
 
 EventClass = tuple[list[int], int, int]
 
@@ -99,7 +107,8 @@ class Encoder(Coder):
     def function(self, function: Function) -> Block:
         self.begin_block()
         parameters = [self.register(name) for name in function.parameters]
-        code = self._code(function)
+        # The beginning of a thread is an event of its first instruction.
+        code = self._code(function if function.body else replace(function, body=(Return(),)))
         return code, len(self.registers), [], parameters
 
     def _code(self, function: Function) -> list[int]:
@@ -141,7 +150,7 @@ class Encoder(Coder):
         return list((INSTRUCTION | self._fields(instruction, function, span) | classes).values())
 
     def _fields(self, instruction: Instruction, function: Function, span: Span | None) -> Fields:
-        if isinstance(instruction, Print):
+        if isinstance(instruction, Print) or (isinstance(instruction, EndScope) and instruction.confined):
             return self._fields(NO_EFFECT, function, span)
         operation = OPERATIONS.get(type(instruction))
         if operation is None:
@@ -152,6 +161,12 @@ class Encoder(Coder):
         match instruction:
             case Assert(loose=True):
                 found["flags"] = LOOSE
-            case Allocate(stack=True) | Allocate(permanent=True):
-                found["flags"] = OWN
+            case Store(copy=True):
+                found["flags"] = COPY
+            case Allocate(stack=stack, permanent=permanent, confined=confined, zeroed=zeroed):
+                found["flags"] = OWN * (stack or permanent) | UNSET * (not zeroed)
+                if stack and not confined:
+                    found["flags"] |= SCOPED | LASTING * permanent
+            case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
+                found |= {"flags": LOOSE, "low": 0, "high": 1}
         return found

@@ -32,6 +32,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -41,7 +43,9 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -49,15 +53,17 @@ from dekker.ir.instructions import (
     StoreConditional,
 )
 from dekker.ir.layout import Layout
+from dekker.ir.passes.reuse import is_reusable, reuses_freed_memory
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue
 
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),
     *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure),
+    *(Recycle, Renew, EndScope, Detach),
 )
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
-STACK, LOCAL, PERMANENT = 16, 32, 64
+STACK, LOCAL, PERMANENT, CONFINED, UNSET, COPY = 16, 32, 64, 128, 256, 512
 INSTRUCTION = DEFAULTS | {"fence": NO_FENCE, "touches": 0}
 
 Block = tuple[list[int], int, list[tuple[int, int]], list[int], list[list[int]], list[Footprint]]
@@ -67,7 +73,14 @@ def encode(
     program: Program, places: Layout, observed: Sequence[Observable], *, pso: bool, static_local: bool
 ) -> tuple[Any, ...]:
     """The argument of the native search."""
-    encoder = _Encoder(places, program=program, footprints=footprints(program), pso=pso, static_local=static_local)
+    encoder = _Encoder(
+        places,
+        program=program,
+        footprints=footprints(program),
+        pso=pso,
+        static_local=static_local,
+        reuses=reuses_freed_memory(program),
+    )
     encoder.blocks = {item.name: len(program.threads) + number for number, item in enumerate(program.functions)}
     threads, registers = [], []
     for number in range(len(program.threads)):
@@ -94,6 +107,7 @@ class _Encoder(Coder):
     footprints: Footprints
     pso: bool
     static_local: bool
+    reuses: bool
 
     def thread(self, number: int, observed: Collection[str]) -> Block:
         """`registers` then holds the thread's numbering."""
@@ -112,6 +126,8 @@ class _Encoder(Coder):
         self, function: Function, initial: list[tuple[int, int]], parameters: list[int], live: frozenset[str]
     ) -> Block:
         local = local_allocations(function) if self.static_local else frozenset()
+        if self.reuses:  # another thread may get the same memory
+            local = frozenset(index for index in local if not is_reusable(function.body[index]))
         code: list[int] = []
         for index in range(len(function.body)):
             code += self._instruction(function, index, is_local=index in local)
@@ -135,6 +151,9 @@ class _Encoder(Coder):
                 fields["flags"] |= WEAK * step.is_limit
             case Allocate():
                 fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
+                fields["flags"] |= CONFINED * step.confined | UNSET * (not step.zeroed)
+            case Store():
+                fields["flags"] |= COPY * step.copy
         return list(fields.values())
 
     def _fence(self, step: Fence) -> int:

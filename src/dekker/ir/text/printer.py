@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -18,6 +18,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -28,7 +30,9 @@ from dekker.ir.instructions import (
     Measure,
     Order,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -75,6 +79,8 @@ def print_expression(expression: Expr) -> str:
     match expression:
         case Reg(name):
             return name_text(name)
+        case Unset():
+            return "unset"
         case Const(value):
             return str(value if value < 1 << 63 else value - (1 << 64))
         case Address(symbol, offset):
@@ -136,7 +142,7 @@ def _load(i: Load) -> str:
 
 
 def _store(i: Store) -> str:
-    return f"store.{i.size} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
+    return f"store.{i.size}{_flags(copied=i.copy)} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
 
 
 def _store_conditional(i: StoreConditional) -> str:
@@ -164,7 +170,7 @@ def _exit(i: Exit) -> str:
 
 def _allocate(i: Allocate) -> str:
     align = "" if i.align == 16 else f" align {i.align}"
-    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent)
+    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent, confined=i.confined)
     return f"{name_text(i.dst)} = allocate {print_expression(i.size)}{align}{flags}"
 
 
@@ -177,20 +183,24 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     CompareExchange: _compare_exchange,
     Fence: lambda i: f"fence {name_text(i.kind)}",
     Jump: lambda i: f"jump {name_text(i.target)}",
-    Branch: lambda i: f"branch {print_expression(i.condition)} -> {name_text(i.target)}",
+    Branch: lambda i: f"branch{_flags(loose=i.loose)} {print_expression(i.condition)} -> {name_text(i.target)}",
     Call: lambda i: f"{_target(i.dst)}call {_operand(i.function)}({_list(i.arguments)})",
     Return: lambda i: "return" if i.value is None else f"return {print_expression(i.value)}",
     Spawn: lambda i: f"{_target(i.dst)}spawn {_operand(i.function)}({_list(i.arguments)})",
     Join: lambda i: f"{_target(i.dst)}join {print_expression(i.thread)}",
-    Assume: lambda i: f"assume {print_expression(i.condition)}",
+    Detach: lambda i: f"detach {print_expression(i.thread)}",
+    Assume: lambda i: f"assume{_flags(loose=i.loose)} {print_expression(i.condition)}",
     Await: lambda i: f"await {print_expression(i.condition)} -> {name_text(i.target)}",
     Assert: lambda i: f"assert{_flags(loose=i.loose)} {print_expression(i.condition)}, {quote(i.message)}",
     Refuse: lambda i: f"refuse {quote(i.message)}",
     Print: lambda i: f"print {quote(i.text)}({_list(i.arguments)})",
-    Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}{_flags(partial=i.partial)}",
+    Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}{_flags(partial=i.partial, pointer=i.pointer)}",
     Allocate: _allocate,
     Free: lambda i: f"free {print_expression(i.address)}",
+    EndScope: lambda i: f"{name_text(i.dst)} = end-scope{_flags(confined=i.confined)} {print_expression(i.address)}",
     Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",
+    Recycle: lambda i: f"{name_text(i.dst)} = recycle {print_expression(i.size)}",
+    Renew: lambda i: f"renew {print_expression(i.address)}, {print_expression(i.size)}{_flags(zeroed=i.zeroed)}",
     AtomicBegin: lambda i: "atomic-begin",
     AtomicEnd: lambda i: "atomic-end",
     Exit: _exit,

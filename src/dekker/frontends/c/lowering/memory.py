@@ -13,8 +13,8 @@ from dekker.frontends.c.lowering.expressions import binary, offset, truncate
 from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Piece
-from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Assign, CompareExchange, Fence, Load, Order, Rmw, Store
+from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unary, Unset
+from dekker.ir.instructions import Allocate, Assign, CompareExchange, EndScope, Fence, Load, Order, Rmw, Store
 
 ORDERS = {
     "": Order.PLAIN,
@@ -41,8 +41,28 @@ MOST_COPIES = 64
 
 def lower_alloca(f: FunctionLowering, instruction: syntax.Alloca) -> None:
     name = instruction.result
-    if name is None or name in f.promotion.pieces:
-        return
+    if name is not None and name not in f.scoped:
+        begin_scope(f, name)
+
+
+def begin_scope(f: FunctionLowering, variable: str) -> None:
+    """What the variable holds is indeterminate from here."""
+    declared = f.definitions.get(variable)
+    for piece in f.promotion.pieces.get(variable, ()):
+        if Reg(piece.register) not in f.parameters:
+            f.assign_variable(piece.register, Unary("zext", 8 * piece.size, Unset()))
+    if isinstance(declared, syntax.Alloca) and variable not in f.promotion.pieces:
+        _declare(f, declared)
+
+
+def end_scope(f: FunctionLowering, variable: str) -> None:
+    declared = f.definitions.get(variable)
+    if isinstance(declared, syntax.Alloca) and variable in f.scoped and variable not in f.promotion.pieces:
+        register = f.result_register(declared)
+        f.emitter.emit(EndScope(register, Reg(register)))
+
+
+def _declare(f: FunctionLowering, instruction: syntax.Alloca) -> None:
     size = f.layout.size(instruction.type)
     total: Expr = Const(size)
     if instruction.count is not None:
@@ -91,13 +111,19 @@ def lower_load(f: FunctionLowering, instruction: syntax.Load) -> None:
     address = f.scalar(instruction.address)
     if len(leaves) > 1:
         address = f.emitter.keep(address)
-    order = ORDERS[instruction.order]
+    order = _order(f, instruction)
     if instruction.result is None:
         return
     for leaf, register in zip(leaves, f.part_names(instruction.result, kind), strict=True):
         value = load_scalar(f, offset(address, leaf.offset), leaf.type, order, register)
         if value != Reg(register):
             f.emitter.emit(Assign(register, value))
+
+
+def _order(f: FunctionLowering, access: syntax.Load | syntax.Store) -> Order:
+    if access.volatile and not access.order and f.unit.dialect.volatile_relaxed:
+        return Order.RELAXED
+    return ORDERS[access.order]
 
 
 def _refuse_wide_atomics(order: str, leaves: tuple[Leaf, ...]) -> None:
@@ -167,7 +193,7 @@ def lower_store(f: FunctionLowering, instruction: syntax.Store) -> None:
     if len(leaves) > 1:
         address = f.emitter.keep(address)
     for leaf, part in zip(leaves, parts, strict=True):
-        store_scalar(f, offset(address, leaf.offset), part, leaf.type, ORDERS[instruction.order])
+        store_scalar(f, offset(address, leaf.offset), part, leaf.type, _order(f, instruction))
 
 
 def _local_name(operand: Operand) -> str:
@@ -279,7 +305,7 @@ def _write(f: FunctionLowering, target: Side, start: int, width: int, value: Exp
         value = f.emitter.keep(value)
     for at, size in parts:
         part = value if size == width else truncate(8 * size, binary("lshr", 64, value, Const(8 * at)))
-        f.emitter.emit(Store(offset(target.address, start + at), part, size))
+        f.emitter.emit(Store(offset(target.address, start + at), part, size, copy=True))
 
 
 def _read(f: FunctionLowering, source: Side, start: int, width: int) -> Expr:

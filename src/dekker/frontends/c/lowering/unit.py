@@ -44,6 +44,7 @@ from dekker.frontends.c.lowering.memory import (
 )
 from dekker.frontends.c.lowering.privatise import privatise_handles
 from dekker.frontends.c.lowering.problem import Problem, left_out_message, unknown_message
+from dekker.frontends.c.lowering.scopes import confine
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
     lower_conversion,
@@ -56,6 +57,7 @@ from dekker.frontends.c.lowering.values import (
     lower_unary,
 )
 from dekker.frontends.c.runtime.interface import External, Runtime
+from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import Allocate, Call, Exit, Refuse, Return, Store
 from dekker.ir.instructions import Instruction as Step
@@ -118,20 +120,21 @@ class SourceNeeded(Exception):
 @dataclass(slots=True)
 class Unit:
     """What is known while the program grows. `at_return` are functions that run when `main` returns. `thread_size` and
-    `thread_cells` describe the object of each thread."""
+    `thread_cells` describe the object of each thread, whose first 8 bytes nobody uses."""
 
     linkage: Linkage
     runtime: Runtime
     has_context: bool = False
     quiet_abort: bool = False
     nondet: tuple[int, int] = (-1, 2)
+    dialect: Dialect = DEFAULT_DIALECT
     functions: dict[str, Function] = field(default_factory=dict)
     objects: dict[str, Object] = field(default_factory=dict)
     symbols: dict[str, Linked] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
     constants: dict[str, dict[int, int | None]] = field(default_factory=dict)
     at_return: list[str] = field(default_factory=list)
-    thread_size: int = 0
+    thread_size: int = 8
     thread_align: int = 8
     thread_places: dict[str, int] = field(default_factory=dict)
     thread_cells: list[Cell] = field(default_factory=list)
@@ -382,8 +385,15 @@ def _addresses(step: Step) -> list[Address]:
 # --- the program
 
 
-def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[int, int], source: Source) -> Program:
-    unit = Unit(linkage, runtime, nondet=nondet)
+def lower_program(
+    name: str,
+    linkage: Linkage,
+    runtime: Runtime,
+    nondet: tuple[int, int],
+    source: Source,
+    dialect: Dialect = DEFAULT_DIALECT,
+) -> Program:
+    unit = Unit(linkage, runtime, nondet=nondet, dialect=dialect)
     unit.has_context = _needs_context(linkage, runtime)
     unit.quiet_abort = _is_verification_task(linkage)
     main = linkage.shared.get("main")
@@ -400,7 +410,7 @@ def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[i
     own_object = Emitter()
     _make_own_object(unit, own_object)
     private = {name: privatise_handles(function) for name, function in unit.functions.items()}
-    functions = (*_main_first(split_threads(private, own_object.body, SELF)),)
+    functions = (*_main_first(confine(split_threads(private, own_object.body, SELF))),)
     return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
 
 
