@@ -103,6 +103,7 @@ class ThreadRun:
     end: str = UNBORN
     stack: Stack = ()
     failure: Failure | None = None
+    noted: list[Failure] = field(default_factory=list)
     last_round: int = 0
     waits_for: int = -1
     is_idle: bool = False
@@ -151,6 +152,7 @@ class Machine:
         self.spawned = False
         self.patient = True
         self.silent = 0
+        self.may_stop = False
         self.rounds: dict[tuple[int, int], int] = {}
         self.heads: dict[str, frozenset[int]] = {}
 
@@ -180,7 +182,7 @@ class Machine:
         self.patient = patient
         while self.calls:
             if self.silent >= MAX_SILENT_STEPS:
-                self.run.end = STOPPED
+                self.run.end = FAILED if self.may_stop else STOPPED
                 break
             before = self.taken - self.alone
             try:
@@ -243,9 +245,9 @@ class Machine:
         return End()
 
     def note_failure(self, kind: str, message: str) -> None:
-        """Of which the thread need not know yet."""
-        if self.run.failure is None:
-            self.run.failure = Failure(kind, message, self.run.thread, self.stack())
+        """Of which the thread need not know yet: it may stop there, or go on."""
+        self.run.noted.append(Failure(kind, message, self.run.thread, self.stack()))
+        self.may_stop = self.peek() is None
 
     def fail(self, kind: str, message: str, address: int = 0, size: int = 0) -> End:
         self.run.failure = Failure(kind, message, self.run.thread, self.stack(), address, size)
@@ -288,7 +290,7 @@ class Machine:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, which is no event according to its trace")
         item = self.peek()
         if item is None:
-            raise self.end(STOPPED)
+            raise self.end(FAILED if self.may_stop else STOPPED)
         if item.kind != kind or item.instruction != self.instruction:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, its trace has {self.describe(item)}")
         self.taken += 1

@@ -185,7 +185,7 @@ def _assert(machine: Machine, instruction: Assert) -> None:
         machine.depend_on(condition)
     if condition.value:
         return
-    if not instruction.loose or machine.peek() is None:
+    if not instruction.loose:
         raise machine.fail("assertion", instruction.message)
     machine.note_failure("assertion", instruction.message)
 
