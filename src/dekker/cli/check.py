@@ -25,8 +25,9 @@ from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
-from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate
+from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate, undecided
 from dekker.run.engines import ALL, ENGINES
+from dekker.run.supervision import last_words, supervised
 from dekker.task import Search
 
 if TYPE_CHECKING:
@@ -138,9 +139,15 @@ def command(
         reuse=reuse,
     )
     if estimate:
-        with crew_at(cluster, jobs) as crew:
+        with crew_at(cluster, jobs) as crew, supervised(limits):
             return _show_estimate(paths, options, crew)
-    with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
+
+    def unanswered(reason: str) -> list[tuple[str, str]]:
+        said = undecided(paths, options, reason)
+        record = [] if json_file is None else [("" if json_file == "-" else json_file, f"{check_json(said)}\n")]
+        return record if json_file == "-" else [("", f"{check_text(said)}\n"), *record]
+
+    with crew_at(cluster, jobs) as crew, ProgressLine() as progress, last_words(unanswered):
         report = check(paths, replace(options, explore=explore_with(crew)), progress)
     if witness_file is not None:
         write_run(witness_file, report)

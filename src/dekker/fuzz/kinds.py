@@ -32,6 +32,7 @@ from dekker.fuzz.hardware import (
 )
 from dekker.fuzz.heap import heap_program
 from dekker.fuzz.lang import lang_program
+from dekker.fuzz.lifetimes import lifetimes_program
 from dekker.fuzz.order_pairs import program_of as ordered_program
 from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
@@ -191,6 +192,7 @@ KINDS: dict[str, Kind] = {
     "exchanges": _of_c(idioms.exchanges_program),
     "assumptions": _of_c(idioms.assumptions_program),
     "heap": _of_c(idioms.heap_program),
+    "lifetimes": _of_c(lifetimes_program),
 }
 
 
