@@ -68,7 +68,8 @@ Value apply(UnaryOperator operation, unsigned width, Value operand) {
   switch (operation) {
     case UnaryOperator::neg: return (Value{0} - cut) & low_bits(width);
     case UnaryOperator::bit_not: return ~cut & low_bits(width);
-    case UnaryOperator::zext: return cut;
+    case UnaryOperator::zext:
+    case UnaryOperator::freeze: return cut;
     case UnaryOperator::sext: return static_cast<Value>(as_signed(width, cut));
     default: return floating(operation, width, cut);
   }

@@ -38,6 +38,7 @@ Value undefined_bits(UnaryOperator operation, unsigned width, KnownBits operand)
     case UnaryOperator::bit_not:
     case UnaryOperator::zext: return undefined;
     case UnaryOperator::sext: return apply(UnaryOperator::sext, width, undefined);
+    case UnaryOperator::freeze: return 0;
     default: return undefined != 0 ? ~Value{0} : 0;
   }
 }

@@ -12,7 +12,7 @@
 namespace dekker {
 
 enum class UnaryOperator : std::uint8_t {
-  neg, bit_not, zext, sext,
+  neg, bit_not, zext, sext, freeze,
   fpext, fptrunc, fptosi, fptoui, fsqrt, sitofp32, sitofp64, uitofp32, uitofp64,
 };
 

@@ -72,7 +72,8 @@ inline void watch(BinaryOperator operation, unsigned width, Value left, Value ri
 
 inline void watch(UnaryOperator operation, unsigned width, Value operand, Value result) {
   if (!is_heap_address(operand) && !is_heap_address(result)) return;
-  const bool keeps = operation == UnaryOperator::zext || operation == UnaryOperator::sext;
+  const bool keeps =
+      operation == UnaryOperator::zext || operation == UnaryOperator::sext || operation == UnaryOperator::freeze;
   if (width < 64 || !keeps || operand != result) throw OpaqueAddress{};
 }
 

@@ -77,6 +77,7 @@ UNARY_OPERATORS: dict[str, Callable[[int, int], int]] = {
     "not": lambda w, a: ~a & mask(w),
     "zext": lambda w, a: a,
     "sext": lambda w, a: signed(w, a) & mask(64),
+    "freeze": lambda w, a: a,
 }
 
 RMW_OPERATORS: dict[str, Callable[[int, int, int], int]] = {

@@ -47,8 +47,8 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """`neg`, `not`, `zext` (keep the low `width` bits), `sext` (extend bit `width`-1 to 64 bits), or an operator of
-    `ir.floating`."""
+    """`neg`, `not`, `zext` (keep the low `width` bits), `sext` (extend bit `width`-1 to 64 bits), `freeze` (`zext`, and
+    bits that are indeterminate count as set, to 0), or an operator of `ir.floating`."""
 
     op: str
     width: int

@@ -52,6 +52,8 @@ def of_unary(op: str, width: int, operand: int) -> int:
             return undefined
         case "sext":
             return evaluate_unary("sext", width, undefined)
+        case "freeze":
+            return 0
     return ALL if undefined else 0
 
 

@@ -52,7 +52,7 @@ def _unary(op: str, width: int, operand: str) -> str:
             return _cut(width, f"(0 - {operand})")
         case "not":
             return _cut(width, f"~{operand}")
-        case "zext":
+        case "zext" | "freeze":
             return _cut(width, operand)
         case "sext":
             return f"dk_sign_extend({operand}, {width})"

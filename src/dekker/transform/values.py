@@ -112,7 +112,7 @@ def _unary(op: str, width: int, operand: Value) -> Value:
     found: set[Target] = set()
     for base, offset in operand:
         if base != NUMBER:
-            keeps = op in ("zext", "sext") and width >= _POINTER_WIDTH
+            keeps = op in ("zext", "sext", "freeze") and width >= _POINTER_WIDTH
             found.add(Target(base, offset if keeps else None))
         elif offset is None or op in _FLOATING:
             found |= ANY_NUMBER

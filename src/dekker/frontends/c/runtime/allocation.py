@@ -99,18 +99,27 @@ def _alignment(call: ExternalCall, index: int) -> int:
     return align if align and align & align - 1 == 0 else 4096
 
 
+def _is_power_of_two(number: Expr) -> Expr:
+    lower = binary("sub", 64, number, ONE)
+    only_bit = binary("eq", 64, binary("and", 64, number, lower), ZERO)
+    return binary("and", 64, only_bit, binary("ne", 64, number, ZERO))
+
+
 def _aligned_alloc(call: ExternalCall) -> Expr:
+    call.emitter.require(_is_power_of_two(call.argument(0)), f"`{call.name}`: the alignment is no power of 2")
     return allocate(call, call.argument(1), align=_alignment(call, 0))
 
 
 def _posix_memalign(call: ExternalCall) -> Expr:
     """`EINVAL` for an alignment that is no power of 2 or less than that of a pointer."""
-    align = call.constant(1)
-    if align is not None and (align < 8 or align & align - 1):
-        return Const(_EINVAL)
-    address = allocate(call, call.argument(2), align=_alignment(call, 1))
-    call.emitter.emit(Store(call.argument(0), address, 8))
-    return ZERO
+    e, align = call.emitter, call.argument(1)
+    result, end = e.temporary(), e.new_label()
+    e.emit(Assign(result, Const(_EINVAL)))
+    e.branch_unless(binary("and", 64, _is_power_of_two(align), binary("uge", 64, align, Const(8))), end)
+    e.emit(Store(call.argument(0), allocate(call, call.argument(2), align=_alignment(call, 1)), 8))
+    e.emit(Assign(result, ZERO))
+    e.place(end)
+    return Reg(result)
 
 
 def _page_aligned(call: ExternalCall) -> Expr:

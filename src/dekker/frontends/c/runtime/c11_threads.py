@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dekker.frontends.c.lowering.expressions import binary, select
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall
-from dekker.frontends.c.runtime.locks import init_mutex, lock_mutex, mutex_try, on_mutex, template, unlock_mutex
+from dekker.frontends.c.runtime.locks import (
+    initialise,
+    initialises,
+    lock_mutex,
+    mutex_try,
+    on_mutex,
+    template,
+    unlock_mutex,
+)
 from dekker.frontends.c.runtime.threads import (
     THREADS,
     create,
@@ -46,7 +54,7 @@ def _or_error(status: Expr) -> Expr:
 
 def _init(call: ExternalCall) -> Expr:
     """`mtx_recursive` is 1."""
-    return init_mutex(call, call.argument(0), call.emitter.keep(binary("and", 32, call.argument(1), ONE)))
+    return initialise(call, "mutex", call.emitter.keep(binary("and", 32, call.argument(1), ONE)))
 
 
 def _wait(call: ExternalCall) -> Expr:
@@ -73,7 +81,7 @@ C11_THREADS: Mapping[str, External] = {
     "mtx_timedlock": mutex_try(_TIMED_OUT),
     "mtx_unlock": on_mutex(_unlock),
     "mtx_destroy": template("mutex_destroy"),
-    "cnd_init": template("condition_init"),
+    "cnd_init": initialises("condition"),
     "cnd_destroy": template("condition_destroy"),
     "cnd_wait": External(_wait, needs_context=True),
     "cnd_timedwait": External(_timed_wait, needs_context=True),

@@ -16,7 +16,14 @@ from dekker.frontends.c.lowering.expressions import binary
 from dekker.frontends.c.runtime.basic import ends, nothing
 from dekker.frontends.c.runtime.cplusplus import throw
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.frontends.c.runtime.locks import init_mutex, lock_mutex, on_mutex, template, try_lock_mutex, unlock_mutex
+from dekker.frontends.c.runtime.locks import (
+    construct_mutex,
+    lock_mutex,
+    on_mutex,
+    template,
+    try_lock_mutex,
+    unlock_mutex,
+)
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.threads import join
 from dekker.frontends.c.runtime.waiting import timed_wait, wait
@@ -43,7 +50,7 @@ def _unlock(call: ExternalCall) -> None:
 
 
 def _mutex_init(kind: int) -> Handler:
-    return lambda call: init_mutex(call, call.argument(0), Const(kind))
+    return lambda call: construct_mutex(call, call.argument(0), Const(kind))
 
 
 def _mutex_of_lock(call: ExternalCall) -> Expr:
@@ -148,7 +155,7 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     "_ZNSt3__111__call_onceERVmPvPFvS2_E": External(
         lambda call: expand(call, "once_with", call.argument(0), call.argument(2), call.argument(1))
     ),
-    **{f"{_SHARED}C{n}Ev": template("rwlock_init") for n in (1, 2)},
+    **{f"{_SHARED}C{n}Ev": template("rwlock_construct") for n in (1, 2)},
     f"{_SHARED}4lockEv": template("write_lock", own=True),
     f"{_SHARED}8try_lockEv": _tried("write_trylock", own=True),
     f"{_SHARED}6unlockEv": template("rwlock_unlock", own=True),

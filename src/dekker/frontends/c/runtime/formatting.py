@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dekker.frontends.c.lowering.expressions import binary, select, sign_extend, truncate
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
+from dekker.frontends.c.runtime.output import check_set
 from dekker.frontends.c.runtime.templates import expand
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
@@ -36,6 +37,7 @@ def _formats(place: int, size: int | None, text: int) -> Handler:
         limit = _UNLIMITED if size is None else call.argument(size)
         output = _Output(call, call.argument(place), limit, call.emitter.temporary())
         values = [parts[0] for parts in call.arguments[text + 1 :] if parts]
+        check_set(call, values)
         for part in _parts(call, pattern):
             if isinstance(part, str):
                 for byte in part.encode():

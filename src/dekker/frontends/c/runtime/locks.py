@@ -3,8 +3,12 @@
 Locking is a compare-exchange with acquire order that is awaited, unlocking a store with release order. A normal mutex
 costs one read and one write to lock. To unlock it costs one write if the function that unlocks it has locked it, and
 calls nothing that unlocks mutexes; otherwise one read more, which finds out whether the thread holds it. Unlocking what
-the thread does not hold, destroying what is locked and locking what is destroyed are violations; kinds that promise an
-error code return it instead. A thread that locks a normal mutex twice waits for ever: a deadlock.
+the thread does not hold, destroying what is locked, using what is destroyed and initialising twice are violations;
+kinds that promise an error code return it instead. A thread that locks a normal mutex twice waits for ever: a deadlock.
+
+Memory that is to become a lock may hold anything, even a copy of another lock: only a mark that names its own place
+tells that there is one already. A global variable holds its initial value or a lock, so that there a lock without a
+mark is found as well, if it is locked.
 
 Waiting with a time limit succeeds, or fails at some moment when the lock is taken: time itself is not modelled. Where
 the standard lets a try fail although the mutex is free (`std::mutex::try_lock`, `mtx_trylock`, not
@@ -29,7 +33,7 @@ from dekker.frontends.c.runtime.whole_program import (
     readers_may_block,
     unlocks_only_here,
 )
-from dekker.ir.expressions import ZERO, Const, Expr, Reg
+from dekker.ir.expressions import ZERO, Address, Const, Expr, Reg
 from dekker.ir.instructions import CompareExchange, Load, Store
 
 EBUSY = 16
@@ -49,7 +53,7 @@ _KINDS = (
 def chosen_templates(call: ExternalCall) -> Mapping[str, str]:
     """How this function locks and unlocks."""
     prefix = "mutex" if has_static_kinds(call) or is_used(call, *_KINDS) else "normal"
-    names = {name: f"{prefix}_{name}" for name in ("init", "lock", "trylock")}
+    names = {name: f"{prefix}_{name}" for name in ("construct", "lock", "trylock")}
     names["checked_unlock"] = f"{prefix}_unlock"
     if readers_may_block(call):
         names |= {"read_lock": "patient_read_lock", "read_trylock": "patient_read_trylock"}
@@ -74,8 +78,20 @@ def _kind(number: Expr) -> Expr:
     return select(binary("eq", 32, kind, Const(3)), ZERO, kind)
 
 
-def init_mutex(call: ExternalCall, mutex: Expr, kind: Expr) -> Expr:
-    return expand(call, "init", mutex, kind, instead=chosen_templates(call))
+def initialise(call: ExternalCall, what: str, *more: Expr) -> Expr:
+    place = call.argument(0)
+    if isinstance(place, Address):
+        expand(call, f"{what}_unlocked", place)
+    return expand(call, f"{what}_init", place, *more, instead=chosen_templates(call))
+
+
+def initialises(what: str) -> External:
+    return External(lambda call: initialise(call, what))
+
+
+def construct_mutex(call: ExternalCall, mutex: Expr, kind: Expr) -> Expr:
+    """What a constructor does, which nobody calls twice."""
+    return expand(call, "construct", mutex, kind, instead=chosen_templates(call))
 
 
 def lock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
@@ -108,7 +124,7 @@ def _mutex_init(call: ExternalCall) -> Expr:
         kind = _attribute_kind(call, attributes)
     if has_static_kinds(call):
         call.emitter.emit(Store(offset(call.argument(0), KIND_OFFSET), ZERO, 4))
-    return init_mutex(call, call.argument(0), kind)
+    return initialise(call, "mutex", kind)
 
 
 def _attribute_kind(call: ExternalCall, attributes: Expr) -> Expr:
@@ -165,12 +181,12 @@ LOCKS: Mapping[str, External] = {
     "pthread_mutexattr_init": External(_attributes_init),
     "pthread_mutexattr_settype": External(_set_type),
     "pthread_mutexattr_gettype": External(_get_type),
-    "pthread_spin_init": template("spin_init"),
+    "pthread_spin_init": initialises("spin"),
     "pthread_spin_destroy": template("spin_destroy"),
     "pthread_spin_lock": template("spin_lock"),
     "pthread_spin_trylock": template("spin_trylock", more=(EBUSY,)),
     "pthread_spin_unlock": template("spin_unlock"),
-    "pthread_rwlock_init": template("rwlock_init"),
+    "pthread_rwlock_init": initialises("rwlock"),
     "pthread_rwlock_destroy": template("rwlock_destroy"),
     "pthread_rwlock_rdlock": template("read_lock"),
     "pthread_rwlock_tryrdlock": template("read_trylock", more=(EBUSY,)),

@@ -11,13 +11,13 @@ Time stands still: clocks show 0. A random number is any number from 0 to the en
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dekker.frontends.c.lowering.expressions import offset, truncate
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
+from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
 from dekker.ir.instructions import Choose, Load, Print, Store
 
 
@@ -30,6 +30,7 @@ def _prints(position: int, *, formatted: bool = True, newline: bool = False) -> 
         shown = shown if formatted and text is not None else shown.replace("%", "%%")
         values = [parts[0] for parts in call.arguments[position + 1 :] if parts] if formatted else []
         variadic = not call.name.startswith("v")
+        check_set(call, values)
         _read_texts(call, _text_arguments(call, text, values) if formatted and variadic else [call.argument(position)])
         call.emitter.emit(Print(shown + ("\n" if newline else ""), tuple(values)))
         known = text is not None and not (formatted and "%" in text)
@@ -57,6 +58,13 @@ def _text_arguments(call: ExternalCall, text: str | None, values: list[Expr]) ->
     return found
 
 
+def check_set(call: ExternalCall, values: Iterable[Expr]) -> None:
+    """What a function of the library gets has been set: of what has not, no comparison is known."""
+    for value in values:
+        if not isinstance(value, Const | Address):
+            call.emitter.require(Binary("uge", 64, value, ZERO), f"`{call.name}`: a value was never set", loose=True)
+
+
 def _read_texts(call: ExternalCall, texts: list[Expr]) -> None:
     """Their first bytes, so that a text is found that is not there any more. All of them would be a loop, with a
     bound."""
@@ -67,6 +75,7 @@ def _read_texts(call: ExternalCall, texts: list[Expr]) -> None:
 
 def _print_character(call: ExternalCall) -> Expr:
     value = call.argument(0)
+    check_set(call, [value])
     call.emitter.emit(Print("%c", (value,)))
     return truncate(8, value)
 

@@ -20,7 +20,7 @@ from dekker.frontends.c.lowering.expressions import binary
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, static_kind, template
+from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, initialises, static_kind, template
 from dekker.frontends.c.runtime.rechecking import site_of
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.whole_program import is_used
@@ -103,7 +103,7 @@ def errno(call: ExternalCall) -> Expr:
 
 
 WAITING: Mapping[str, External] = {
-    "pthread_cond_init": template("condition_init"),
+    "pthread_cond_init": initialises("condition"),
     "pthread_cond_destroy": template("condition_destroy"),
     "pthread_barrier_destroy": template("barrier_destroy"),
     "pthread_cond_wait": External(_wait, needs_context=True),
@@ -125,11 +125,6 @@ WAITING: Mapping[str, External] = {
     "pthread_barrier_wait": template("barrier_wait"),
     "pthread_once": template("once", arguments=2),
     "__errno_location": External(errno, needs_context=True),
-    **dict.fromkeys(
-        (
-            "sem_destroy",
-            "sem_close",
-        ),
-        External(nothing),
-    ),
+    "sem_destroy": template("semaphore_destroy"),
+    "sem_close": External(nothing),
 }
