@@ -295,7 +295,7 @@ class _Generator:
             lambda: (If(not_ready, (waits,)),),
             lambda: (waits,),
             lambda: (Let("a", 0), While(not_ready, (timed, If(Op("==", A, 1), (Break(),))))),
-            lambda: (If(not_ready, (timed, self._pick(lambda: Assert(Op("==", A, 0)), lambda: Store(W, A)))),),
+            lambda: (If(not_ready, (timed, self.random.choice((Assert(Op("==", A, 0)), Store(W, A))))),),
         )
         before = self._maybe((Store(W, Op("+", Read(W), 1)),), 0.4)
         after = self._maybe(
