@@ -341,15 +341,21 @@ class Machine {
   // --- machine_control.hpp
 
   void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target);
-  bool go_round(ThreadState<W>& state, std::int32_t pc, std::int32_t target);
+  bool go_round(ThreadState<W>& state, std::int32_t head);
   const BlockLoops& loops_of(std::int32_t block);
+  const std::vector<bool>& failing(std::int32_t block);
+  bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
   static constexpr std::int32_t most_known_rounds = 100'000;
   static constexpr std::int32_t most_reading_rounds = 250;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
   void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, const Sources<W>& sources);
-  bool is_own(std::int32_t thread, const Sources<W>& sources, std::uint64_t& values);
-  bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, FixedBits<W>& seen, std::vector<EventId>& reads) const;
+  bool is_own(std::int32_t thread, const Sources<W>& sources, std::size_t entered, std::uint64_t& values);
+  bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, std::size_t entered, FixedBits<W>& seen,
+                         std::vector<EventId>& reads) const;
+  bool is_chosen(const Sources<W>& sources, std::size_t n_events) const;
+  bool relies_on_writer(Address address, std::int32_t thread);
+  bool has_joined(std::int32_t thread, std::int32_t other) const;
   bool trusts(Address address, std::int32_t thread);
   void note_writer(Address address, std::int32_t thread);
   std::uint64_t fingerprint(const ThreadState<W>& state, std::int32_t expression) const;
@@ -395,6 +401,7 @@ class Machine {
   std::unordered_map<Address, std::int32_t> writers_;
   std::unordered_map<Address, std::int32_t> trusted_;  // who relies on being the only one that writes there
   std::vector<std::optional<BlockLoops>> loops_;       // by block
+  std::vector<std::vector<bool>> failing_;             // by block
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> awaited_;        // by block

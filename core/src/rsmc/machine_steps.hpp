@@ -89,6 +89,8 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     return;
   }
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
+  if (!limits_.counts_known_rounds && loops_of(state.block).is_head(state.pc))
+    state.loops.arrive(state.callers.size(), state.pc, state.events.size());
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
   if (is_alone_ && step_alone(state, pc, instruction)) {
