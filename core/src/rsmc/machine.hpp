@@ -28,7 +28,9 @@ namespace dekker::rsmc {
 template <std::size_t W>
 class Machine {
  public:
-  Machine(const Program& program, const CommitOrder& order, const Limits& limits, Knowledge& knowledge)
+  // `look()` is called now and then while there is only one thread, and throws StoppedAlone.
+  template <class Look>
+  Machine(const Program& program, const CommitOrder& order, const Limits& limits, Knowledge& knowledge, Look look)
       : program_(program), order_(order), limits_(limits), knowledge_(knowledge) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
@@ -37,8 +39,8 @@ class Machine {
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
     }
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
+    if (is_alone_) run_alone(look);
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
-    is_alone_ = false;
   }
 
   // How many accesses and fences the only thread did before others existed.
@@ -54,8 +56,12 @@ class Machine {
 
   void undo(const Mark& mark) {
     while (saved_.size() > mark.saved) {
-      std::swap(threads_[static_cast<std::size_t>(saved_.back().first)], saved_.back().second);
-      spare_.push_back(std::move(saved_.back().second));
+      SavedThread& saved = saved_.back();
+      ThreadState<W>& state = threads_[static_cast<std::size_t>(saved.thread)];
+      std::swap(state, saved.state);
+      state.events.swap(saved.state.events);
+      state.events.resize(saved.n_events);
+      spare_.push_back(std::move(saved.state));
       saved_.pop_back();
     }
     nodes_.resize(mark.nodes);
@@ -277,6 +283,10 @@ class Machine {
 
   // --- machine_alone.hpp
 
+  template <class Look>
+  void run_alone(Look look);
+  void drop_old_nodes(ThreadState<W>& state);
+  static constexpr std::uint64_t steps_between_looks = 1 << 16;
   bool step_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   Value now(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node); }
   bool load_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
@@ -346,7 +356,7 @@ class Machine {
   const std::vector<bool>& failing(std::int32_t block);
   bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
   static constexpr std::int32_t most_known_rounds = 100'000;
-  static constexpr std::int32_t most_reading_rounds = 250;
+  static constexpr std::int32_t most_reading_rounds = 100'000;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
   void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, const Sources<W>& sources);
@@ -408,7 +418,13 @@ class Machine {
   bool is_alone_ = false;
   std::uint64_t n_alone_ = 0;
   std::unordered_map<Address, std::uint8_t> written_alone_;
-  std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;
+  // Events of a thread are only ever added: it is enough to know how many there were.
+  struct SavedThread {
+    std::int32_t thread;
+    std::size_t n_events;
+    ThreadState<W> state;
+  };
+  std::vector<SavedThread> saved_;
   std::vector<ThreadState<W>> spare_;
   std::vector<RegisterContent<W>> stack_;
   std::vector<DeferredSources<W>> deferred_;

@@ -5,6 +5,30 @@
 
 namespace dekker::rsmc {
 
+// Nothing bounds this but the limits of the whole exploration.
+template <std::size_t W>
+template <class Look>
+void Machine<W>::run_alone(Look look) {
+  ThreadState<W>& state = threads_[0];
+  for (std::uint64_t n_steps = 1; is_alone_ && state.status == ThreadStatus::running && can_continue(state); ++n_steps) {
+    step(0, state);
+    if (n_steps % steps_between_looks != 0) continue;
+    look();
+    drop_old_nodes(state);
+  }
+  is_alone_ = false;
+}
+
+// All values are known, so that those in registers are all that is needed.
+template <std::size_t W>
+void Machine<W>::drop_old_nodes(ThreadState<W>& state) {
+  if (!events_.empty() || !state.open_checks.empty()) return;
+  std::vector<Value> values;
+  for (const RegisterContent<W>& content : state.registers) values.push_back(*value(content.node));
+  nodes_.resize(1);
+  for (std::size_t i = 0; i < values.size(); ++i) state.registers[i].node = constant(values[i]);
+}
+
 // What the only thread does before it spawns another is seen by all as if it had been there from the start, so it is no
 // event. Returns whether the instruction was executed; the first with a choice, or that starts a thread, ends this.
 template <std::size_t W>

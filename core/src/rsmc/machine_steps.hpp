@@ -36,8 +36,12 @@ void Machine<W>::save(std::int32_t thread) {
     copy = std::move(spare_.back());
     spare_.pop_back();
   }
-  copy = threads_[static_cast<std::size_t>(thread)];
-  saved_.emplace_back(thread, std::move(copy));
+  ThreadState<W>& state = threads_[static_cast<std::size_t>(thread)];
+  std::vector<EventId> events = std::move(state.events);
+  state.events.clear();
+  copy = state;
+  state.events = std::move(events);
+  saved_.push_back({thread, state.events.size(), std::move(copy)});
 }
 
 template <std::size_t W>

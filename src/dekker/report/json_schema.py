@@ -121,7 +121,7 @@ _CHECK = {
             "nondet": _list(_pair(NUMBER)),
             "stopped_by": _or_null(TEXT),
         },
-        {"other": TEXT},
+        {"other": TEXT, "too_long_at": _object(PLACE)},
     ),
     "stats": {
         "type": "object",

@@ -159,7 +159,13 @@ def _executions(number: int) -> str:
     return "1 execution" if number == 1 else f"{number} executions"
 
 
-LIMITS = {"events": "more than 1024 events in one execution"}
+LIMITS = {"events": "more than 32768 events in one execution"}
+
+
+def said_limit(result: Result) -> str:
+    """What stopped the engine, and where."""
+    limit = LIMITS.get(result.stopped_by or "", result.stopped_by or "")
+    return limit if result.too_long_at is None else f"{limit}, at {result.too_long_at}"
 
 
 def _notes(result: Result) -> tuple[str, ...]:
@@ -172,5 +178,5 @@ def _notes(result: Result) -> tuple[str, ...]:
     if result.blocked:
         notes.append(f"Blocked: {_executions(result.blocked)} where a thread waits or an assumption fails, not counted")
     if result.stopped_by:
-        notes.append(f"Stopped by {LIMITS.get(result.stopped_by, result.stopped_by)}: the counts cover a part only")
+        notes.append(f"Stopped by {said_limit(result)}: the counts cover a part only")
     return tuple(notes)
