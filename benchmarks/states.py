@@ -36,8 +36,8 @@ def programs() -> dict[str, tuple[Path, tuple[str, ...]]]:
     """All examples in C, those with loops without bound and those of the RSMC paper with their fences."""
     found: dict[str, tuple[Path, tuple[str, ...]]] = {}
     for file in sorted((ROOT / "examples" / "c").rglob("*.c")):
-        is_fenced = file.parent.name in ("unbounded", "table1")
-        found[f"{file.parent.name}/{file.stem}"] = (file, ("-DFENCED",) if is_fenced else ())
+        flags = {"unbounded": ("-DFENCED", "-DFOREVER"), "table1": ("-DFENCED",)}.get(file.parent.name, ())
+        found[f"{file.parent.name}/{file.stem}"] = (file, flags)
     return found
 
 

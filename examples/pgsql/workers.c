@@ -1,8 +1,7 @@
 /* Two workers of PostgreSQL that pass a token to each other, and wake each other with latches.
  *
  * A worker sleeps until its latch is set, clears it, and expects to have the token then. On POWER it sometimes had not,
- * and both slept for ever. Workers run for ever; on POWER what is checked is bounded by --unroll.
- *
+ * and both slept for ever. Each passes the token on twice.
  * -DFENCE_BEHIND_WAIT and -DFENCE_BEFORE_WAKING put the fences of the patch in, one or both. */
 #include <assert.h>
 #include <pthread.h>
@@ -11,9 +10,10 @@
 
 static volatile int latch[2] = {1, 0};
 static volatile int token[2] = {1, 0};
+enum { ROUNDS = 2 };
 
 static void work(int me, int other) {
-  for (;;) {
+  for (int round = 0; round < ROUNDS; round++) {
     while (!latch[me])
       ;
     latch[me] = 0;

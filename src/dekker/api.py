@@ -340,7 +340,7 @@ def check(
     program: PathLike | Sequence[PathLike], model: str | None = None, **arguments: Unpack[CheckArguments]
 ) -> Result:
     """Whether a program can go wrong under a memory model: a path, several paths of C and C++ files, or a text with its
-    `language`. `model` is a name or a .cat file (default: rc11 for C). For the others see `CheckArguments`."""
+    `language`. `model` is a name or a .cat file (default: cpp20 for C). For the others see `CheckArguments`."""
     started = time.perf_counter()
     options = _check_options(**arguments)
     read, paths = _read(program, arguments.get("language"), options)

@@ -19,6 +19,7 @@ from dekker._core import merge_known as merge_natively
 from dekker._core import probe as probe_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
+from dekker.models import shipped_as
 from dekker.task import Explorer, Limits, Progress, Task
 
 __all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore", "probe"]
@@ -387,7 +388,7 @@ def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limi
         limits.deadlocks,
     )
     options = (
-        STATE_MODELS.index(task.model.name),
+        STATE_MODELS.index(shipped_as(task.model) or task.model.name),
         bound,
         sum(1 << position for position, flag in enumerate(flags) if flag),
         limits.max_traces or 0,

@@ -99,6 +99,11 @@ class Result:
     def complete_executions(self) -> int:
         return self.satisfying + self.violating
 
+    @property
+    def came_to_end(self) -> bool:
+        """Some execution did: all its threads ended, or wait for ever. What holds of none says nothing."""
+        return bool(self.complete_executions or self.deadlocks)
+
     def observation(self) -> str:
         """How often the formula of the condition was seen to hold."""
         if self.satisfying == 0:
@@ -107,12 +112,13 @@ class Result:
 
 
 def verdict(result: Result, condition: Condition | None) -> Verdict:
-    """Whether the property holds. What one execution shows is final; what all must show needs a complete run."""
+    """Whether the property holds. What one execution shows is final; what all must show needs a complete run, and one
+    execution at least that came to its end."""
     if result.violations or _refuted(result, condition):
         return Verdict.UNSAFE
     if condition is not None and condition.quantifier is Quantifier.EXISTS:
         return Verdict.SAFE if result.satisfying else Verdict.UNKNOWN
-    if result.stopped_by is not None:
+    if result.stopped_by is not None or not result.came_to_end:
         return Verdict.UNKNOWN
     return Verdict.SAFE_WITHIN_BOUND if result.cut or result.bound else Verdict.SAFE
 

@@ -24,7 +24,7 @@ from dekker.frontends import default_model, parse_program
 from dekker.ir.fences import FENCES
 from dekker.ir.program import Program
 from dekker.ir.text import print_program
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 from dekker.result import Result
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -43,6 +43,7 @@ NOT_FREE_OF_DEADLOCKS = {"armv7"}
 FLAVOURS = {
     "aarch64": ANNOTATED,
     "riscv": ANNOTATED,
+    "cpp20": C11,
     "rc11": C11,
     "armv7": PLAIN_ACCESSES,
     "rmo": replace(HARDWARE, exclusives=False, compares=False),
@@ -135,14 +136,14 @@ def test_orders_are_valid(name: str, data: st.DataObject) -> None:
     check_validity(data.draw(programs(FLAVOURS.get(name, HARDWARE))), name)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMIT_ORDERS if name not in ("rc11", "armv7")])
+@pytest.mark.parametrize("name", [name for name in COMMIT_ORDERS if name not in (*OF_C, "armv7")])
 @settings(max_examples=60)
 @given(data=st.data())
 def test_orders_are_valid_on_forwarding_chains(name: str, data: st.DataObject) -> None:
     check_validity(data.draw(forwarding_chains(may_fail=name not in NOT_FOR_UPDATES)), name)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMIT_ORDERS if name != "rc11"])
+@pytest.mark.parametrize("name", [name for name in COMMIT_ORDERS if name not in OF_C])
 @settings(max_examples=60)
 @given(data=st.data())
 def test_orders_are_valid_on_critical_cycles(name: str, data: st.DataObject) -> None:

@@ -25,7 +25,7 @@ from dekker.frontends import default_model, parse_files
 from dekker.fuzz.threaded_c import FLAVOURS, OBSERVED, threaded_program
 from dekker.ir.program import Program
 from dekker.ir.text import parse_program
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -35,10 +35,10 @@ CAMPAIGN_EXAMPLES = 500
 PARTS = 8
 SEEDS = st.integers(1, 1 << 40)
 CASES = {
-    "plain": (programs(PLAIN_ACCESSES), [model for model in COMMIT_ORDERS if model != "rc11"]),
-    "updates": (programs(HARDWARE), [model for model in COMMIT_ORDERS if model not in {"rc11", *NOT_FOR_UPDATES}]),
+    "plain": (programs(PLAIN_ACCESSES), [model for model in COMMIT_ORDERS if model not in OF_C]),
+    "updates": (programs(HARDWARE), [model for model in COMMIT_ORDERS if model not in {*OF_C, *NOT_FOR_UPDATES}]),
     "annotated": (programs(ANNOTATED), ["aarch64", "riscv"]),
-    "c11": (programs(C11), ["rc11"]),
+    "c11": (programs(C11), list(OF_C)),
     "waiting": (waiting_programs(replace(HARDWARE, max_total=6)), ["sc", "tso", "power", "aarch64", "riscv"]),
     "locks": (waiting_programs(replace(HARDWARE, max_total=6), locks=True), ["sc", "tso", "power", "aarch64"]),
     "chains": (forwarding_chains(may_fail=True), ["sc", "pso", "aarch64", "riscv"]),

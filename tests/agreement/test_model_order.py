@@ -82,8 +82,9 @@ def test_sc_allows_no_more_than_models_with_annotations(program: Program) -> Non
 
 @settings(max_examples=EXAMPLES)
 @given(programs(C11))
-def test_sc_allows_no_more_than_rc11(program: Program) -> None:
+def test_models_of_c_grow(program: Program) -> None:
     check_inclusion(program, "sc", "rc11")
+    check_inclusion(program, "rc11", "cpp20")
 
 
 @pytest.mark.slow

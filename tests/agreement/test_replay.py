@@ -26,7 +26,7 @@ from dekker.ir.layout import layout
 from dekker.ir.passes import apply_passes
 from dekker.ir.program import Program
 from dekker.ir.text import print_program
-from dekker.models import load_model, model_names
+from dekker.models import OF_C, load_model, model_names
 from dekker.replay import Mismatch, judge, replay
 from dekker.replay.machine import COMPLETE
 from dekker.source import Source
@@ -37,7 +37,7 @@ MOST = 1500
 FLAVOURS = [replace(flavour, max_total=6, max_threads=3) for flavour in (HARDWARE, ANNOTATED, C11)]
 
 # Few enough that the test is quick, different enough to use every base relation.
-MODELS = ("power", "aarch64", "riscv", "rc11", "rmo")
+MODELS = ("power", "aarch64", "riscv", "cpp20", "rc11", "rmo")
 
 
 def candidates(program: Program) -> dict[Trace, Accepted]:
@@ -149,7 +149,7 @@ def check_rsmc_examples(program: Program, model: Model) -> None:
 @given(data=st.data())
 def test_examples_of_rsmc(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(COMMIT_ORDERS)))
-    flavour = C11 if name == "rc11" else data.draw(st.sampled_from((HARDWARE, ANNOTATED)))
+    flavour = C11 if name in OF_C else data.draw(st.sampled_from((HARDWARE, ANNOTATED)))
     check_rsmc_examples(data.draw(litmus_programs.programs(flavour)), load_model(name))
 
 

@@ -31,7 +31,7 @@ from dekker.source import Source
 from dekker.task import Limits, Task
 from dekker.witness import Witness, from_json, to_json
 
-MODELS = ("sc", "tso", "pso", "power", "aarch64", "riscv", "rc11")
+MODELS = ("sc", "tso", "pso", "power", "aarch64", "riscv", "cpp20", "rc11")
 LIMITS = Limits(unroll=2, timeout_s=5, max_traces=2000, counts_known_rounds=False)
 
 

@@ -15,7 +15,7 @@ from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.ir.program import Program
 from dekker.ir.text import parse_program, print_program
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 from dekker.result import Result
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -32,14 +32,14 @@ FLAVOURS = {
     "c11 without updates": replace(C11, updates=False),
 }
 CASES = [
-    *((model, "plain") for model in COMMIT_ORDERS if model != "rc11"),
-    *((model, "updates") for model in COMMIT_ORDERS if model not in {"rc11", *NOT_FOR_UPDATES}),
+    *((model, "plain") for model in COMMIT_ORDERS if model not in OF_C),
+    *((model, "updates") for model in COMMIT_ORDERS if model not in {*OF_C, *NOT_FOR_UPDATES}),
     ("rmo", "updates that succeed"),
     *((model, "annotated") for model in ("aarch64", "riscv")),
-    *(("rc11", flavour) for flavour in ("c11", "c11 without updates")),
+    *((model, flavour) for model in OF_C for flavour in ("c11", "c11 without updates")),
 ]
 
-CHAINED = [model for model in COMMIT_ORDERS if model not in {"rc11", "armv7"}]
+CHAINED = [model for model in COMMIT_ORDERS if model not in {*OF_C, "armv7"}]
 
 
 def explored(program: Program, model_name: str, pick_seed: int) -> Result:
@@ -282,7 +282,7 @@ def three_threads(bodies: tuple[str, str, str]) -> Program:
     return parse_program(Source("regression", text))
 
 
-@pytest.mark.parametrize("model", [name for name in COMMIT_ORDERS if name not in {"rc11", *NOT_FOR_UPDATES}])
+@pytest.mark.parametrize("model", [name for name in COMMIT_ORDERS if name not in {*OF_C, *NOT_FOR_UPDATES}])
 @pytest.mark.parametrize(
     "text",
     [UPDATE_OVER_OWN_STORE, MIXED_UPDATES, PLACE_TAKEN],
@@ -295,7 +295,7 @@ def test_updates_that_were_lost_or_found_twice(text: str, model: str) -> None:
         assert explored(program, model, pick_seed).states == expected.states
 
 
-@pytest.mark.parametrize("model", [name for name in COMMIT_ORDERS if name not in {"rc11", *NOT_FOR_UPDATES}])
+@pytest.mark.parametrize("model", [name for name in COMMIT_ORDERS if name not in {*OF_C, *NOT_FOR_UPDATES}])
 @pytest.mark.parametrize("bodies", COMPARE_EXCHANGES)
 def test_updates_that_may_fail(bodies: tuple[str, str, str], model: str) -> None:
     program = three_threads(bodies)

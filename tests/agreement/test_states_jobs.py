@@ -89,7 +89,7 @@ def test_campaign(part: int) -> None:
 
 
 def compare_kind(kind: str, seed: int) -> int:
-    drawn = KINDS[kind](seed)
+    drawn = KINDS[kind].draw(seed)
     model = drawn.model if drawn.model in MODELS else MODELS[seed % 3]
     try:
         return compare(drawn.program, seed, some_searches(seed), (model,))

@@ -26,6 +26,7 @@ from dekker.ir.fences import FENCES
 from dekker.ir.instructions import CompareExchange
 from dekker.ir.program import Program
 from dekker.ir.property import Property
+from dekker.models import OF_C
 from dekker.task import Limits
 
 pytest.importorskip("ziglang", reason="the compiler is not installed")
@@ -114,7 +115,7 @@ def compare_all(folder: Path, programs: Sequence[Program]) -> Counter[str]:
 def models_for(pair: Pair) -> Sequence[str]:
     architecture, functions = pair.litmus.architecture, pair.litmus.functions
     if architecture == "C":
-        return (*MODELS, "rc11")
+        return (*MODELS, *OF_C)
     exchanges = any(isinstance(step, CompareExchange) for function in functions for step in function.body)
     return [model for model in MODELS if not (exchanges and model == "power")]
 

@@ -22,9 +22,9 @@ from dekker.ir.passes.waiting import wait_in_loops
 from dekker.ir.program import Program
 from dekker.ir.text import print_program
 from dekker.ir.validate import validate
-from dekker.models import load_model, model_names
+from dekker.models import OF_C, load_model, model_names
 from dekker.result import Result
-from dekker.run.prepare import QUIET_EXCHANGES, WITH_DATA_RACES
+from dekker.run.prepare import QUIET_EXCHANGES
 from dekker.task import Limits, Task
 
 EXAMPLES = 20
@@ -40,9 +40,9 @@ FLAVOURS = {
     "c11": replace(C11, max_total=6),
 }
 CASES = [
-    *((model, flavour) for model in model_names() for flavour in ("plain", "updates") if model != "rc11"),
+    *((model, flavour) for model in model_names() for flavour in ("plain", "updates") if model not in OF_C),
     *((model, "annotated") for model in ("aarch64", "riscv")),
-    ("rc11", "c11"),
+    *((model, "c11") for model in OF_C),
 ]
 QUIET_CASES = [(model, flavour) for model, flavour in CASES if model in QUIET_EXCHANGES and flavour != "plain"]
 QUIET_ROUNDS = 2
@@ -81,7 +81,7 @@ def converted(data: st.DataObject, flavour: Flavour) -> tuple[Program, Program]:
 
 def with_quiet_exchanges(data: st.DataObject, flavour: str, model: str) -> tuple[Program, Program]:
     program = data.draw(waiting_programs(replace(FLAVOURS[flavour], max_total=5), locks=True))
-    changed = wait_in_loops(program, quiet_exchanges=True, data_races=model in WITH_DATA_RACES)
+    changed = wait_in_loops(program, quiet_exchanges=True, data_races=model in OF_C)
     assume(changed != program)
     validate(changed)
     return program, changed

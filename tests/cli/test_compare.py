@@ -40,7 +40,7 @@ def test_a_c_program_goes_wrong_where_the_model_lets_it(tmp_path: Path) -> None:
     outcome = store_buffering(tmp_path, "--", RELAXED)
     assert outcome.status == 1
     found = rows(outcome)
-    assert list(found) == ["sc", "tso", "pso", "power", "aarch64", "rc11"]
+    assert list(found) == ["sc", "tso", "pso", "power", "aarch64", "cpp20"]
     assert found.pop("sc")[:3] == ["SAFE", "3", "0"]
     for words in found.values():
         assert (words[0], words[-3:]) == ("UNSAFE", ["assertion", "at", "program.c:22"])
@@ -54,8 +54,8 @@ def test_a_data_race_has_a_place(tmp_path: Path) -> None:
     file.write_text(text, encoding="utf-8")
     outcome = dekker("compare", str(file))
     assert outcome.status == 1
-    assert {model: words[0] for model, words in rows(outcome).items() if words[0] != "SAFE"} == {"rc11": "UNSAFE"}
-    assert " ".join(rows(outcome)["rc11"][-4:]) in ("data race at race.c:4", "data race at race.c:7")
+    assert {model: words[0] for model, words in rows(outcome).items() if words[0] != "SAFE"} == {"cpp20": "UNSAFE"}
+    assert " ".join(rows(outcome)["cpp20"][-4:]) in ("data race at race.c:4", "data race at race.c:7")
 
 
 def test_nothing_wrong_anywhere_is_status_0(tmp_path: Path) -> None:
@@ -168,3 +168,9 @@ int main(void) {
   assert(n == 2);
 }
 """
+
+
+def test_every_named_model_counts() -> None:
+    several = rows(dekker("compare", LOAD_BUFFERING, "-m", "sc", "-m", "tso,pso", "--models", "power", "-m", "sc"))
+    assert list(several) == ["sc", "tso", "pso", "power"]
+    assert dekker("compare", LOAD_BUFFERING, "-m", ",", "-m", "").status == 2

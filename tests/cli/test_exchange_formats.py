@@ -345,7 +345,7 @@ LOG = re.compile(
     r"Positive: (?P<positive>\d+) Negative: (?P<negative>\d+)\n"
     r"(?:Flag \S+\n)*"
     r"Condition (?P<condition>(?:exists|~exists|forall) .*)\n"
-    r"Observation (?P=name) (?P<observation>Always|Sometimes|Never) (?P=positive) (?P=negative)\n"
+    r"Observation (?P=name) (?P<observation>Always|Sometimes|Never) (?P<satisfying>\d+) (?P<others>\d+)\n"
     r"(?:(?!Test |States |Time ).*\n)*"
     r"Time (?P=name) \d+\.\d\d\n\n"
 )
@@ -359,6 +359,8 @@ def test_logs_are_those_of_herd() -> None:
         found = LOG.match(text, position)
         assert found is not None, text[position : position + 300]
         assert int(found["states"]) == len(found["table"].splitlines())
+        counts = found["positive"], found["negative"]
+        assert (found["satisfying"], found["others"]) == (counts[::-1] if found["kind"] == "Forbidden" else counts)
         names.append(found["name"])
         position = found.end()
     assert len(names) == len(list((EXAMPLES / "litmus").glob("*.litmus")))

@@ -114,7 +114,7 @@ def test_a_data_race_is_no_matter_of_order(tmp_path: Path) -> None:
     race = "#include <pthread.h>\nint x;\nvoid *w(void *u) { x = 1; return 0; }\n"
     race += "int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); x = 2; pthread_join(t, 0); }\n"
     text = explained(written(tmp_path, race, "race.c"))
-    assert "rc11 calls this wrong by a flag" in text
+    assert "cpp20 calls this wrong by a flag" in text
     assert "The run itself is one under sc" in text
     assert "under sc it is" not in text
 

@@ -185,7 +185,71 @@ def test_headers_that_are_not_changed_are_named(tmp_path: Path) -> None:
     written(tmp_path, Path(source).read_text().replace('"raise.h"', "<raise.h>"))
     outcome = dekker("fences", source, "--model", "tso", "--", "-I", str(tmp_path / "inc"))
     assert outcome.status == 1
-    assert f"in a file that is not changed, because no source includes it in quotes ({header})" in outcome.out
+    assert f"because no source includes it in quotes ({header}); --in {header} changes it" in outcome.out
+
+
+@pytest.mark.parametrize("flag", ["-I", "-isystem", "-idirafter"])
+@pytest.mark.parametrize("whole_folder", [True, False])
+def test_headers_in_angle_brackets_get_fences_if_asked_for(flag: str, whole_folder: bool, tmp_path: Path) -> None:
+    inside = tmp_path / "inc"
+    inside.mkdir()
+    header = written(inside, HEADER, "raise.h")
+    source = with_header(tmp_path, "raise.h")
+    written(tmp_path, Path(source).read_text().replace('"raise.h"', "<raise.h>"))
+    place = str(inside) if whole_folder else header
+    patched = tmp_path / "patched"
+    patched.mkdir()
+    outcome = dekker("fences", source, "-m", "tso", "--in", place, "-o", str(patched), "--", flag, str(inside))
+    assert outcome.status == 0, outcome.err
+    assert f"{header}:" in outcome.out
+    again = dekker("check", str(patched / "sb.c"), "-m", "tso", "--", flag, str(patched / "inc"))
+    assert again.status == 0
+
+
+def test_headers_that_nobody_includes_have_no_places(tmp_path: Path) -> None:
+    header = written(tmp_path, HEADER, "other.h")
+    outcome = dekker("fences", written(tmp_path, SB), "--model", "tso", "--in", header)
+    assert outcome.status == 2
+    assert f"no source includes '{header}'" in outcome.err
+
+
+THREADS_AT_LABELS = """int x, y, r1, r2, d1, d2;
+int main(void) {
+  LEFT
+  RIGHT
+  __CPROVER_assume(d1 && d2);
+  __CPROVER_assert(r1 || r2, "one is seen");
+}
+void left(void) { x = 1; r1 = y; d1 = 1; }
+void right(void) { y = 1; r2 = x; d2 = 1; }
+"""
+
+
+@pytest.mark.parametrize("model", ["tso", "pso", "power"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("__CPROVER_ASYNC_1: { x = 1; r1 = y; d1 = 1; }", "__CPROVER_ASYNC_2: { y = 1; r2 = x; d2 = 1; }"),
+        ("__CPROVER_ASYNC_1: left();", "__CPROVER_ASYNC_2: right();"),
+        ("__CPROVER_ASYNC_1:\n    left();", "if (!r1 || r1)\n    __CPROVER_ASYNC_2: right();"),
+        ("for (int i = 0; i < 1; i++) __CPROVER_ASYNC_1: left();", "L: __CPROVER_ASYNC_2: { right(); }"),
+    ],
+)
+def test_fences_for_threads_at_labels(model: str, left: str, right: str, tmp_path: Path) -> None:
+    text = "void left(void), right(void);\n" + THREADS_AT_LABELS.replace("LEFT", left).replace("RIGHT", right)
+    source, patched = written(tmp_path, text), tmp_path / "patched.c"
+    outcome = dekker("fences", source, "--model", model, "-o", str(patched))
+    assert outcome.status == 0, outcome.out
+    assert "%async" not in outcome.out
+    assert dekker("check", str(patched), "--model", model).status == 0
+
+
+def test_labels_that_macros_make_are_no_reason_for_a_wrong_answer(tmp_path: Path) -> None:
+    text = THREADS_AT_LABELS.replace("LEFT", "START(1) { x = 1; r1 = y; d1 = 1; }")
+    text = "#define START(n) __CPROVER_ASYNC_##n:\n" + text.replace("RIGHT", "START(2) { y = 1; r2 = x; d2 = 1; }")
+    outcome = dekker("fences", written(tmp_path, text), "--model", "tso")
+    assert outcome.status in (0, 3)
+    assert "no fence helps" not in outcome.out
 
 
 def test_programs_without_assertions(tmp_path: Path) -> None:

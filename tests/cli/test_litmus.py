@@ -13,6 +13,9 @@ import pytest
 from tests.cli.calls import dekker, interruptible
 from tests.corpus.expectations import OWN_CORPUS
 
+from dekker import litmus
+from dekker.errors import InputError
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "litmus"
 SB = str(EXAMPLES / "dekker-x86.litmus")
 
@@ -175,12 +178,12 @@ def test_orders_are_not_dropped_silently(tmp_path: Path) -> None:
 def test_c_is_compiled_for_hardware(model: str, engine: str) -> None:
     outcome = dekker("litmus", str(EXAMPLES / "message-c11.litmus"), "--model", model, "--engine", engine)
     assert outcome.err == ""
-    assert "Observation message-c11 Never 2 0" in outcome.out
+    assert "Observation message-c11 Never 0 2" in outcome.out
 
 
 def test_c_is_compiled_for_models_in_another_framework() -> None:
     outcome = dekker("litmus", str(EXAMPLES / "message-c11.litmus"), "--model", "ghb-power")
-    assert "Observation message-c11 Never 2 0" in outcome.out
+    assert "Observation message-c11 Never 0 2" in outcome.out
 
 
 @pytest.mark.parametrize("engine", ["axiomatic", "rsmc"])
@@ -260,3 +263,41 @@ def test_an_interrupted_run_reports_what_it_covered(tmp_path: Path, jobs: str) -
     assert "(interrupted)" in err
     assert "Traceback" not in err
     assert "Observation dekker-x86 Sometimes 1 3" in out
+
+
+@pytest.mark.parametrize(
+    ("quantifier", "witnesses", "observation"),
+    [
+        ("exists", "Positive: 1 Negative: 3", "Sometimes 1 3"),
+        ("~exists", "Positive: 3 Negative: 1", "Sometimes 1 3"),
+        ("forall", "Positive: 1 Negative: 3", "Sometimes 1 3"),
+    ],
+)
+def test_observations_speak_about_the_formula_as_those_of_herd_do(
+    quantifier: str, witnesses: str, observation: str, tmp_path: Path
+) -> None:
+    test, page = tmp_path / "SB.litmus", tmp_path / "page.html"
+    threads = " P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\n MOV EAX,[y] | MOV EAX,[x] ;\n"
+    test.write_text(f"X86 SB\n{{ }}\n{threads}{quantifier} (0:EAX=0 /\\ 1:EAX=0)\n")
+    lines = dekker("litmus", str(test), "--html", str(page)).out.splitlines()
+    assert witnesses in lines
+    assert f"Observation SB {observation}" in lines
+    assert observation in page.read_text()
+
+
+def test_never_of_a_forbidden_state() -> None:
+    test = EXAMPLES / "message-power-addr.litmus"
+    assert "Observation message-power-addr Never 0 3" in dekker("litmus", str(test)).out
+
+
+@pytest.mark.parametrize("name", ["program.c", "program.cpp", "program.ll"])
+def test_programs_are_for_check(name: str, tmp_path: Path) -> None:
+    program = tmp_path / name
+    program.write_text("int main(void) { return 0; }\n")
+    outcome = dekker("litmus", str(program), str(EXAMPLES / "message-power-addr.litmus"))
+    assert outcome.status == 2
+    assert f"'{program}' is a program, not a litmus test" in outcome.err
+    assert "hint: use `dekker check`" in outcome.err
+    assert "Observation message-power-addr" in outcome.out
+    with pytest.raises(InputError, match="not a litmus test"):
+        litmus(program)

@@ -12,11 +12,12 @@ LOOP = """
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+extern _Bool __VERIFIER_nondet_bool(void);
 atomic_int wants[2];
 volatile int inside;
 static void *run(void *argument) {
   int me = argument != 0;
-  for (;;) {
+  while (__VERIFIER_nondet_bool()) {
     atomic_store_explicit(&wants[me], 1, ORDER);
     if (atomic_load_explicit(&wants[1 - me], ORDER) == 0) {
       inside = me;
@@ -24,6 +25,7 @@ static void *run(void *argument) {
     }
     atomic_store_explicit(&wants[me], 0, ORDER);
   }
+  return 0;
 }
 int main(void) {
   pthread_t other;

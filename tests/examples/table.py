@@ -5,6 +5,7 @@ compiler's. The cell of a model is
 
 - `safe`, perhaps with the number of complete executions,
 - `bound`, the same within the bound for loops,
+- `unknown`, where no execution comes to its end,
 - the kinds of violations, or
 - `–` where there is nothing to say.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (ROOT / "examples" / "c" / "README.md", ROOT / "examples" / "cpp" / "README.md")
 NOTHING = "–"
-SAFE = {"safe": "SAFE", "bound": "SAFE_WITHIN_BOUND"}
+NOT_VIOLATED = {"safe": "SAFE", "bound": "SAFE_WITHIN_BOUND", "unknown": "UNKNOWN"}
 
 _HEAD = ("program", "options")
 _LINK = re.compile(r"\[.*\]\((.*)\)")
@@ -67,6 +68,6 @@ def _row(folder: Path, cells: list[str], models: list[str]) -> Iterator[Expectat
 
 def _cell(cell: str) -> tuple[str, int | None, frozenset[str]]:
     word, *count = cell.split()
-    if word in SAFE:
-        return SAFE[word], int(count[0]) if count else None, frozenset()
+    if word in NOT_VIOLATED:
+        return NOT_VIOLATED[word], int(count[0]) if count else None, frozenset()
     return "UNSAFE", None, frozenset(kind.strip() for kind in cell.strip("*").split(","))

@@ -11,7 +11,7 @@ from tests.examples.table import ROOT
 pytest.importorskip("ziglang", reason="the compiler is not installed")
 
 HARDWARE = ("sc", "tso", "pso", "power")
-ATOMIC = (*HARDWARE, "aarch64", "rc11")
+ATOMIC = (*HARDWARE, "aarch64", "cpp20")
 PROGRAMS = {
     **{f"table1/{name}.c": ("", "-DFENCED") for name in ("dcl_singleton", "dekker", "peterson")},
     "table1/pgsql_bnd.c": ("-DROUNDS=1", "-DROUNDS=1 -DFENCED"),
@@ -28,7 +28,7 @@ CASES = [
     for flags in options
     for model in (HARDWARE if file.startswith("table1") else ATOMIC)
 ]
-FEW = [case for case in CASES if case[2] in ("power", "rc11")]
+FEW = [case for case in CASES if case[2] in ("power", "cpp20")]
 
 
 def check(file: str, flags: str, model: str) -> None:

@@ -17,7 +17,7 @@ from dekker.run.engines import answer, differences
 from dekker.run.prepare import prepare
 from dekker.task import Limits, Task
 
-MODELS = ("sc", "tso", "pso", "power", "aarch64", "riscv", "rc11")
+MODELS = ("sc", "tso", "pso", "power", "aarch64", "riscv", "cpp20", "rc11")
 
 
 @dataclass(frozen=True)

@@ -168,17 +168,18 @@ class Ends : protected Choices {
 
   // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write, and without
   // starting others? If it gets to where it waits for another to end, that is a state of its own. A loop that reads nothing
-  // does not wait for anything.
+  // does not wait for anything, and one without an await that fails does not wait: it runs for ever.
   bool waits_for_ever(const State& state, std::int32_t t) {
     State alone = state;
     const std::uint32_t memory = number_of(alone.memory, memories_);
-    std::map<std::uint32_t, std::uint64_t> seen;  // how many reads there were before
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> seen;  // how many reads and failed awaits there were before
     for (int n = 0; n < most_rounds; ++n) {
       const Readiness readiness = machine_.readiness(alone, t);
       if (readiness == Readiness::nothing) return n == 0;
       if (readiness == Readiness::choice) return false;
-      const auto [entry, is_new] = seen.try_emplace(number_of(alone.threads[at(t)], threads_), machine_.n_reads);
-      if (!is_new) return machine_.n_reads != entry->second;
+      const std::pair so_far{machine_.n_reads, machine_.n_failed_awaits};
+      const auto [entry, is_new] = seen.try_emplace(number_of(alone.threads[at(t)], threads_), so_far);
+      if (!is_new) return so_far.first != entry->second.first && so_far.second != entry->second.second;
       int n_next = 0;
       State after;
       solo_.each(alone, t, [&](State& next) {

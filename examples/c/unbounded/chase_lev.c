@@ -1,4 +1,4 @@
-/* The deque of Chase and Lev (2005): its owner puts and takes at one end, a thief takes at the other, for ever. No task is
+/* The deque of Chase and Lev (2005): its owner puts and takes at one end, a thief takes at the other. No task is
  * taken twice.
  *
  * When the owner takes, its store to bottom must be seen before it reads top: without the fence that fails under tso. Under pso the
@@ -61,14 +61,15 @@ static void use(int number, int me) {
 }
 
 static void *thief(void *argument) {
-  for (;;)
+  while (again())
     use(steal(), 2);
+  return 0;
 }
 
 int main(void) {
   pthread_t other;
   pthread_create(&other, 0, thief, 0);
-  for (int number = 1;; number++) {
+  for (int number = 1; again(); number++) {
     __VERIFIER_assume(number <= TASKS);
     put(number);
     if (number > 1)

@@ -1,4 +1,4 @@
-/* A hash set with open addressing: two threads add keys for ever, each with a note, and look at what is there.
+/* A hash set with open addressing: two threads add keys repeatedly, each with a note, and look at what is there.
  *
  * A slot is reserved by compare-and-swap, filled, and then marked full: under pso the mark must not overtake the contents.
  * -DBROKEN reserves with a load and a store, so that two threads may both add a key. */
@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include "fence.h"
 
-extern _Bool __VERIFIER_nondet_bool(void);
 #define SLOTS 2
 enum { FREE, RESERVED, FULL };
 
@@ -45,13 +44,14 @@ static int add(int wanted) {
 }
 
 static void *run(void *argument) {
-  for (;;) {
+  while (again()) {
     int wanted = 1 + __VERIFIER_nondet_bool();
     if (add(wanted)) {
       assert(!added[wanted - 1]);
       added[wanted - 1] = 1;
     }
   }
+  return 0;
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* The queue of Michael and Scott (1996): two threads put and take for ever. Nothing is taken twice, and nothing before it
+/* The queue of Michael and Scott (1996): two threads put and take repeatedly. Nothing is taken twice, and nothing before it
  * was filled.
  *
  * The compare-and-swap that links a node empties the store buffer, so no fence is needed under tso and pso. -DBROKEN links
@@ -68,10 +68,11 @@ static void take(void) {
 }
 
 static void *run(void *argument) {
-  for (;;) {
+  while (again()) {
     put();
     take();
   }
+  return 0;
 }
 
 int main(void) {

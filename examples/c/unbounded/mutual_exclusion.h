@@ -1,4 +1,4 @@
-/* Two threads that enter and leave a critical section for ever: whoever is inside must be alone. */
+/* Two threads that enter and leave a critical section repeatedly: whoever is inside must be alone. */
 #pragma once
 #include <assert.h>
 #include <pthread.h>
@@ -11,12 +11,13 @@ static shared inside;
 
 static void *run(void *argument) {
   int me = argument != 0;
-  for (;;) {
+  while (again()) {
     enter(me);
     inside = me + 1;
     assert(inside == me + 1);
     leave(me);
   }
+  return 0;
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* A ring of cells that each say whether they are full, for ever: messages of two words arrive whole and in order.
+/* A ring of cells that each say whether they are full: messages of two words arrive whole and in order.
  *
  * Under pso the mark must not overtake what it announces, nor may the next message come before the mark was taken away. */
 #include <assert.h>
@@ -25,7 +25,7 @@ static void *reader(void *argument) {
 int main(void) {
   pthread_t other;
   pthread_create(&other, 0, reader, 0);
-  for (int at = 0, value = 1;; at = (at + 1) % CELLS, value = value % VALUES + 1) {
+  for (int at = 0, value = 1; again(); at = (at + 1) % CELLS, value = value % VALUES + 1) {
     while (cell[at].full)
       ;
     cell[at].first = value;

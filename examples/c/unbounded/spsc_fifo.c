@@ -1,4 +1,4 @@
-/* A queue for one writer and one reader, after Lamport (1983), for ever: values come out as they went in.
+/* A queue for one writer and one reader, after Lamport (1983): values come out as they went in.
  *
  * Each index is written by one thread. Under pso the index must not overtake the value that it announces. */
 #include <assert.h>
@@ -24,7 +24,7 @@ static void *reader(void *argument) {
 int main(void) {
   pthread_t other;
   pthread_create(&other, 0, reader, 0);
-  for (int value = 1;; value = value % VALUES + 1) {
+  for (int value = 1; again(); value = value % VALUES + 1) {
     int t = tail;
     while ((t + 1) % SLOTS == head)
       ;

@@ -1,4 +1,4 @@
-/* Treiber's stack (1986): two threads push and pop for ever. What is popped was pushed, and belongs to whoever popped it.
+/* Treiber's stack (1986): two threads push and pop repeatedly. What is popped was pushed, and belongs to whoever popped it.
  *
  * The compare-and-swap that publishes a node empties the store buffer, so no fence is needed under tso and pso.
  * -DBROKEN pops with a load and a store. Nodes that nobody knows any more are forgotten. */
@@ -35,7 +35,7 @@ static struct node *pop(void) {
 
 static void *run(void *argument) {
   int me = argument != 0;
-  for (;;) {
+  while (again()) {
     struct node *node = malloc(sizeof *node);
     node->owner = 0;
     push(node);
@@ -46,6 +46,7 @@ static void *run(void *argument) {
       assert(node->owner == me + 1);
     }
   }
+  return 0;
 }
 
 int main(void) {

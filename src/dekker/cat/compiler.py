@@ -77,7 +77,7 @@ _BUILTINS: Environment = {
 # A title may begin with an architecture, as in `C RC11` or `X86 TSO`, and names can depend on it: `A` means atomic
 # accesses in C, locked ones on x86, acquire reads elsewhere.
 _DIALECTS = {
-    **{word: {"A": "ATOMIC"} for word in ("c", "c11", "c++11", "rc11")},
+    **{word: {"A": "ATOMIC"} for word in ("c", "c11", "c++11", "c++20", "rc11")},
     **{word: {"A": "Locked", "X": "Locked"} for word in ("x86", "x86_64")},
 }
 

@@ -42,7 +42,7 @@ STATUS = {
 
 @click.command(name="check", cls=CompilerCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PROGRAM... [-- FLAG...]")
-@click.option("--model", "-m", help="A model's name or a .cat file (default: rc11 for C and C++).")
+@click.option("--model", "-m", help="A model's name or a .cat file (default: cpp20 for C and C++).")
 @click.option(
     "--engine",
     type=click.Choice(sorted(ENGINES)),
@@ -106,10 +106,10 @@ def command(
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
 
-    Assertions, memory accesses, data races (under rc11) and deadlocks are checked in every execution. Several files are
-    linked into one program; what follows -- goes to the compiler (-D, -I, -std …). Nothing of the program is ever
-    executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run that
-    leads to it.
+    Assertions, memory accesses, data races (under cpp20 and rc11) and deadlocks are checked in every execution. Several
+    files are linked into one program; what follows -- goes to the compiler (-D, -I, -std …). Nothing of the program is
+    ever executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run
+    that leads to it.
     """
     if checkpoint is not None:
         if estimate:

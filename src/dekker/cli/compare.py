@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 @click.option(
     "--models",
     "-m",
-    help=f"Names of models or .cat files with commas between (default: {','.join(USUAL_MODELS)} and the program's own, "
-    "rc11 for C, as far as they know its fences).",
+    multiple=True,
+    help="Names of models or .cat files with commas between, once or several times (default: "
+    f"{','.join(USUAL_MODELS)} and the program's own, cpp20 for C, as far as they know its fences).",
 )
 @click.option(
     "--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc, and axiomatic for what that cannot run)"
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 @JUNIT
 def command(
     paths: tuple[str, ...],
-    models: str | None,
+    models: tuple[str, ...],
     engine: str | None,
     unroll: int,
     timeout: float | None,
@@ -119,11 +120,9 @@ def _reports(
     return compare_on(crew, paths, names, options, progress)
 
 
-def _names(models: str | None) -> list[str]:
-    if models is None:
-        return []
-    names = [name.strip() for name in models.split(",") if name.strip()]
-    if not names:
+def _names(models: tuple[str, ...]) -> list[str]:
+    names = [name.strip() for listed in models for name in listed.split(",") if name.strip()]
+    if models and not names:
         raise InputError("--models names no model", hint="`dekker models` lists those that ship")
     return names
 

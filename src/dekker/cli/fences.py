@@ -49,6 +49,13 @@ STATUS = {
     metavar="FILE",
     help="Write the source with the fences; a folder for several files, and for headers.",
 )
+@click.option(
+    "--in",
+    "inside",
+    multiple=True,
+    metavar="PATH",
+    help="Put fences into this header as well, or into those of a folder, although it is included in angle brackets.",
+)
 @click.option("--minimal", is_flag=True, help="Try to leave out each fence, and show what goes wrong without it.")
 @click.option("--robust", is_flag=True, help="Break every critical cycle, whether or not the property needs it.")
 @click.option("--weight", "weights", multiple=True, metavar="KIND=COST", help="What a fence costs, such as lwsync=2.")
@@ -64,6 +71,7 @@ def command(
     paths: tuple[str, ...],
     model: str,
     output: str | None,
+    inside: tuple[str, ...],
     minimal: bool,
     robust: bool,
     weights: tuple[str, ...],
@@ -87,7 +95,7 @@ def command(
     """
     limits = Limits(unroll, timeout, memory, None, counts_known_rounds=False, stop_at_first=True)
     check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet)
-    options = FenceOptions(robust, minimal, tuple(map(_weight, weights)), timeout)
+    options = FenceOptions(robust, minimal, tuple(map(_weight, weights)), timeout, inside)
     with ProgressLine() as progress:
         proposal = propose(paths, model, check, options, progress)
     if output is not None and proposal.report.outcome in (PLACED, NONE_NEEDED):

@@ -117,7 +117,7 @@ def command(
     """Run litmus tests: files, folders (searched for *.litmus and *.rsmc), or @FILE with one path per line.
 
     Prints what herd prints for each test. `Ok` and `No` say whether the test's condition holds as it is quantified;
-    a test that cannot be read is reported and the others still run.
+    a test that cannot be read is reported and the others still run. C and C++ programs are for `dekker check`.
     """
     if model is not None:
         load_model(model)

@@ -17,7 +17,7 @@ Exit status:
   0  the property holds (fully, or within the stated bound)
   1  it is violated
   2  the input or the call is at fault
-  3  undecided within the limits
+  3  undecided: a limit, or no execution came to its end
 """
 
 VERBS = {

@@ -1,7 +1,7 @@
 """Tests and checks that are done by one worker each, as a whole and with any engine.
 
 Texts travel, since workers may see none of our files: tests as they are written, models that do not ship, and programs
-as they were compiled here, since workers may have another compiler.
+of checks as they were compiled here, since workers may have another compiler.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from dekker.cluster.crew import Crew, DeadlyWork, Patience, wait_for_one
 from dekker.cluster.explorer import CrewExplorer
 from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
-from dekker.frontends import is_c, parse_files, read_text
+from dekker.frontends import read_text
 from dekker.ir.program import Program
-from dekker.ir.validate import validate
 from dekker.models import is_built_in, load_model
 from dekker.replay.record import model_text
 from dekker.report.check_report import CheckReport
@@ -76,14 +75,9 @@ def _travelling(tests: Sequence[Test]) -> list[Test]:
 
 def _with_text(test: Test) -> Test:
     try:
-        text = read_text(test.path) if test.text is None else test.text
-        if not is_c(test.path):
-            return replace(test, text=text)
-        program = parse_files((test.path,))
-        validate(program)
-        return replace(test, text=text, program=program)
+        return test if test.text is not None else replace(test, text=read_text(test.path))
     except InputError as error:
-        return replace(test, program=error)
+        return replace(test, error=error)
 
 
 def compare_on(

@@ -98,7 +98,7 @@ def run_programs(seeds: range, kinds: Sequence[str], seconds: float = inf) -> Co
 
 
 def _run_program(seed: int, kind: str, coverage: Coverage) -> None:
-    drawn = KINDS[kind](seed)
+    drawn = KINDS[kind].draw(seed)
     coverage.programs += 1
     coverage.kinds[kind] += 1
     coverage.models[drawn.model] += 1

@@ -16,8 +16,9 @@ from dekker.run.prepare import prepare
 from dekker.task import Limits, Search, Task
 
 TIMEOUT_S = 2.0
-ORACLE_S = 0.1
-"""One program in twenty would take the oracle as long as the others together. What it found until then counts."""
+ORACLE_S, ORACLE_ON_C_S = 0.1, 0.5
+"""One program in twenty would take the oracle as long as the others together. What it found until then counts. C
+programs took long to compile, and so it may take longer for them."""
 UNROLL = 2
 IN_UNITS = "rsmc in units"
 TOGETHER = "states with several workers"
@@ -53,8 +54,9 @@ def _judge(program: Program, model_name: str, seed: int, timeout_s: float) -> Ju
     # Atomic sections as all engines can have them.
     task = Task(prepare(program, model), model, limits, search=Search(exact_sections=False))
     results: dict[str, Result] = {}
+    oracle_s = ORACLE_ON_C_S if program.architecture == "C" else ORACLE_S
     for name, run in SINGLE_ENGINES.items():
-        seconds = min(timeout_s, ORACLE_S) if name == ORACLE else timeout_s
+        seconds = min(timeout_s, oracle_s) if name == ORACLE else timeout_s
         try:
             results[name] = run(replace(task, limits=replace(limits, timeout_s=seconds)))
         except MixedSizes:

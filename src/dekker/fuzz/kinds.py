@@ -1,4 +1,8 @@
-"""The kinds of random programs, and the models that each is run under."""
+"""The kinds of random programs, and the models that each is run under.
+
+A kind is one line of `KINDS`: how its programs are drawn, and how often beside the others. A kind of C programs needs
+no more than a function from a number to a text (`_of_c`), one in the representation a function to a program (`_of_ir`).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from typing import TypeVar
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
-from dekker.fuzz import threaded_c
+from dekker.fuzz import idioms, loops_c, threaded_c
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
@@ -22,6 +26,7 @@ from dekker.fuzz.paper import paper_program
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
 from dekker.ir.text import print_program
+from dekker.models import OF_C as OF_LANGUAGE
 from dekker.source import Source
 
 T = TypeVar("T")
@@ -31,8 +36,10 @@ SIZES = (3, 3, 4, 4, 4, 4, 5, 5, 5, 6)
 hour."""
 
 ALL_MODELS = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "ghb-rmo", "ghb-power")
-WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {"rc11", *NOT_FOR_UPDATES})
-OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "rc11")
+WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {*OF_LANGUAGE, *NOT_FOR_UPDATES})
+OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "cpp20", "rc11")
+COMPILED = 0.1
+"""The weight of a kind of C programs: to compile one takes as long as a hundred others."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,15 @@ class Drawn:
     text: str
     extension: str
     model: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`weight` is how often its programs have their turn; those of a kind that is `compiled` take long to draw."""
+
+    draw: Callable[[int], Drawn]
+    weight: float
+    compiled: bool = False
 
 
 class _Decisions:
@@ -91,51 +107,66 @@ def _paper(seed: int) -> Drawn:
     return Drawn(parse_program(Source("random.rsmc", text)), text, ".rsmc", Random(seed).choice(models))
 
 
-def _lang(seed: int) -> Drawn:
-    program = program_of(lang_program(seed))
-    return Drawn(program, print_program(program), ".ir", Random(seed).choice(("sc", "tso", "pso")))
+def _threaded_c(seed: int) -> str:
+    flavour = Random(seed).choice(tuple(threaded_c.FLAVOURS))
+    return threaded_c.threaded_program(seed, threaded_c.FLAVOURS[flavour])
 
 
-def _c(seed: int) -> Drawn:
+def _of_ir(draw: Callable[[int], Program], models: Sequence[str], weight: float) -> Kind:
+    """Programs in the representation, each under one of the models."""
+
+    def drawn(seed: int) -> Drawn:
+        program = draw(seed)
+        return Drawn(program, print_program(program), ".ir", Random(f"model {seed}").choice(models))
+
+    return Kind(drawn, weight)
+
+
+def _of_c(
+    write: Callable[[int], str],
+    models: Sequence[str] = OF_C,
+    weight: float = COMPILED,
+    observed: Sequence[str] = threaded_c.OBSERVED,
+) -> Kind:
+    """C programs. Those variables of `observed` that a program has are its final state, the first 4 bytes of each."""
+
+    def drawn(seed: int) -> Drawn:
+        text = write(seed)
+        return Drawn(_compiled(text, observed), text, ".c", Random(f"model {seed}").choice(models))
+
+    return Kind(drawn, weight, compiled=True)
+
+
+def _compiled(text: str, observed: Sequence[str]) -> Program:
     from dekker.frontends.c import parse_c  # noqa: PLC0415 — slow to load
 
-    random = Random(seed)
-    text = threaded_c.threaded_program(seed, threaded_c.FLAVOURS[random.choice(tuple(threaded_c.FLAVOURS))])
     with tempfile.TemporaryDirectory(prefix="dekker-fuzz-") as folder:
         file = Path(folder) / "program.c"
         file.write_text(text, encoding="utf-8")
         program = parse_c([str(file)])
     present = {item.name for item in program.objects}
-    observed = tuple(MemoryValue(name, 0, 4) for name in threaded_c.OBSERVED if name in present)
-    program = replace(program, property=replace(program.property, observed=observed))
-    return Drawn(program, text, ".c", random.choice(OF_C))
+    values = tuple(MemoryValue(name, 0, 4) for name in observed if name in present)
+    return replace(program, property=replace(program.property, observed=values))
 
 
-KINDS: dict[str, Callable[[int], Drawn]] = {
-    "plain": lambda seed: _drawn(seed, PLAIN_ACCESSES, ALL_MODELS),
-    "updates": lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES),
-    "annotated": lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")),
-    "c11": lambda seed: _drawn(seed, C11, ("rc11",)),
-    "delays": _delays,
-    "litmus": _cycle,
-    "rsmc": _paper,
-    "lang": _lang,
-    "c": _c,
+KINDS: dict[str, Kind] = {
+    "plain": Kind(lambda seed: _drawn(seed, PLAIN_ACCESSES, ALL_MODELS), 30),
+    "updates": Kind(lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES), 20),
+    "annotated": Kind(lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")), 10),
+    "c11": Kind(lambda seed: _drawn(seed, C11, OF_LANGUAGE), 10),
+    "delays": Kind(_delays, 7),
+    "litmus": Kind(_cycle, 6),
+    "rsmc": Kind(_paper, 8),
+    "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
+    "c": _of_c(_threaded_c, weight=3 * COMPILED),
+    "conditions": _of_c(idioms.conditions_program),
+    "exchanges": _of_c(idioms.exchanges_program),
+    "assumptions": _of_c(idioms.assumptions_program),
+    "heap": _of_c(idioms.heap_program),
+    "loops": _of_c(loops_c.loops_program),
+    "phases": _of_c(loops_c.phases_program),
 }
-
-WEIGHTS = {
-    "plain": 30,
-    "updates": 20,
-    "annotated": 10,
-    "c11": 10,
-    "delays": 7,
-    "litmus": 6,
-    "rsmc": 8,
-    "lang": 5,
-    "c": 0.3,
-}
-"""C programs are compiled, which takes as long as a hundred others."""
 
 
 def kind_of(seed: int, kinds: Sequence[str]) -> str:
-    return Random(f"kind {seed}").choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
+    return Random(f"kind {seed}").choices(kinds, [KINDS[kind].weight for kind in kinds])[0]

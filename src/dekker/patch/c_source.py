@@ -44,6 +44,7 @@ _OPENING, _CLOSING = {"(": ")", "[": "]", "{": "}"}, frozenset(")]}")
 _HEADED = frozenset(("if", "while", "for", "switch", "catch"))
 _JUMPS = frozenset(("return", "break", "continue", "goto", "throw"))
 _CONTAINERS = frozenset(("namespace", "class", "struct", "union", "extern"))
+_THREAD_LABEL = "__CPROVER_ASYNC_"
 _BEHIND_PARAMETERS = frozenset(("const", "noexcept", "override", "final", "mutable", "volatile"))
 
 
@@ -103,12 +104,15 @@ class _Parser:
     def _block(self, opening: int, closing: int) -> None:
         at, jumped = opening + 1, False
         while at < closing:
-            at = self._labels(at, closing)
+            label, at = at, self._labels(at, closing)
             if at >= closing:
                 break
-            self._gap_before(at)
+            if self._starts_thread(at):
+                self._gap_before(label)
+            else:
+                self._gap_before(at)
             jumped = self.tokens[at].text in _JUMPS
-            at = self._statement(at, closing)
+            at = self._statement(label, closing)
         if not jumped and closing < len(self.tokens):
             self._gap_at_end(opening, closing)
 
@@ -126,11 +130,17 @@ class _Parser:
                 break
         return at
 
+    def _starts_thread(self, at: int) -> bool:
+        """Whether the statement stands behind a label that makes a thread of it; what is put in front would be none."""
+        return at >= 2 and self.tokens[at - 1].text == ":" and self.tokens[at - 2].text.startswith(_THREAD_LABEL)
+
     def _statement(self, at: int, end: int) -> int:
         """The token behind a statement."""
-        at = self._labels(at, end)
+        label, at = at, self._labels(at, end)
         if at >= end:
             return end
+        if at != label and self._starts_thread(at):
+            return self._body(at, end)
         text = self.tokens[at].text
         if text == "{":
             close = self._closing(at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dekker.report.counterexample import LIST, OutOfOrder, RunStyle, counterexample_text, finding_text
 from dekker.report.execution_text import WIDTH, execution_text, heading
-from dekker.report.record import said_limit
+from dekker.report.record import NO_END, said_limit, why_undecided
 from dekker.report.run_rows import user_frames
 from dekker.report.schedule_text import schedule_record, schedule_text
 from dekker.result import Result, Verdict
@@ -49,6 +49,13 @@ class CheckReport:
     error: str | None = None
     ranges: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def undecided(self) -> str:
+        """Why, if it is."""
+        if self.verdict is not Verdict.UNKNOWN:
+            return ""
+        return why_undecided(self.result.stopped_by, self.result.came_to_end)
+
 
 # --- for a person
 
@@ -56,7 +63,7 @@ class CheckReport:
 def check_text(report: CheckReport, width: int = WIDTH, style: RunStyle = LIST) -> str:
     """The verdict with what it covers, each violation with its source line, and the run that shows the first."""
     lines = [f"{report.verdict.value} under {report.model}: {coverage(report)} ({report.engine})"]
-    lines += (f"{'':2}{line}" for line in (*cuts(report), *engine_limits(report.result)))
+    lines += (f"{'':2}{line}" for line in fine_print(report))
     for violation in report.violations:
         lines += ["", *violation_lines(violation)]
     shown = next((item for item in report.violations if item.witness is not None), None)
@@ -131,9 +138,29 @@ def cuts(report: CheckReport) -> Iterator[str]:
     for span in result.cut_at:
         yield f"{runs} where the loop at {span} went round more than {bound} times (--unroll {bound})"
         runs = "or"
-    if not result.complete_executions and not report.violations:
-        yield "so no execution came to its end, and what follows these loops was not checked: try a larger --unroll,"
-        yield "or for loops that never end --engine states, which needs no bound (under sc, tso and pso)"
+
+
+def missing_ends(report: CheckReport) -> Iterator[str]:
+    """Why nothing that was seen makes a verdict."""
+    result = report.result
+    if report.undecided != NO_END:
+        return
+    if result.cut:
+        yield f"{NO_END} within the bound, so that what follows these loops was not checked: try a larger --unroll"
+    elif not result.counts_executions:
+        states = _count(result.statistics["states"], "state")
+        yield f"{NO_END}: nothing goes wrong in {states}, but in none of them all threads have ended"
+    elif result.blocked:
+        yield f"{NO_END}: each stops where a thread waits or an assumption fails"
+    else:
+        yield NO_END
+
+
+def fine_print(report: CheckReport) -> Iterator[str]:
+    """What the verdict is limited to, and what it lacks."""
+    yield from cuts(report)
+    yield from missing_ends(report)
+    yield from engine_limits(report.result)
 
 
 def engine_limits(result: Result) -> Iterator[str]:
@@ -160,6 +187,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
     stats: dict[str, object] = {name: result.statistics[name] for name in STATISTICS if name in result.statistics}
     return {
         "verdict": report.verdict.value,
+        **({"undecided": report.undecided} if report.undecided else {}),
         "model": report.model,
         "engine": report.engine,
         "complete": result.stopped_by is None and not result.cut and not result.bound,

@@ -69,6 +69,8 @@ def what(report: CheckReport) -> str:
         return "the condition on final states"
     if result.stopped_by is not None:
         return f"stopped by {result.stopped_by}"
+    if report.undecided:
+        return f"{report.undecided}{f' within --unroll {report.limits.unroll}' if result.cut else ''}"
     return f"{result.cut} cut at --unroll {report.limits.unroll}" if result.cut else ""
 
 

@@ -8,6 +8,7 @@ from dekker.report.record import Outcome, Record
 def herd_text(record: Record) -> str:
     if record.error is not None:
         return record.error.rendered
+    satisfying, others = record.counts
     lines = [
         f"Test {record.name} {record.kind}",
         f"States {record.states}",
@@ -17,7 +18,7 @@ def herd_text(record: Record) -> str:
         f"Positive: {record.positive} Negative: {record.negative}",
         *(f"Flag {flag}" for flag in record.flags),
         f"Condition {record.condition}",
-        f"Observation {record.name} {record.observation} {record.positive} {record.negative}",
+        f"Observation {record.name} {record.observation} {satisfying} {others}",
         *([f"Deadlock {record.deadlocks}"] if record.deadlocks else []),
         *record.notes,
         f"Time {record.name} {record.time_s:.2f}",

@@ -137,7 +137,10 @@ _CHECK = {
         )
     ),
 }
-_SCHEDULE = {"schedule": _list(_ref("step"))}
+_MAYBE = {
+    "undecided": TEXT | {"description": "why, if the verdict is UNKNOWN"},
+    "schedule": _list(_ref("step")),
+}
 
 # --- litmus
 
@@ -310,14 +313,14 @@ _MODULAR = _object(
 )
 
 _DEFINITIONS: dict[str, Schema] = {
-    "check": _object(_CHECK, _SCHEDULE),
+    "check": _object(_CHECK, _MAYBE),
     "compare": _object(
         {
             "files": _list(TEXT),
             "models": _list(
                 _object(
                     {**_CHECK, "traces": _or_null(COUNT), "blocked": _or_null(COUNT), "error": _or_null(TEXT)},
-                    _SCHEDULE,
+                    _MAYBE,
                 )
             ),
         }

@@ -48,7 +48,7 @@ def _check_case(report: CheckReport) -> _Case:
     if report.error is not None:
         return _Case(*case, "error", "refused", report.error.split("\n", 1)[0], report.error, file)
     if report.verdict is Verdict.UNKNOWN:
-        message = f"undecided: stopped by {report.result.stopped_by or 'a limit'}"
+        message = f"undecided: {report.undecided}"
         return _Case(*case, "error", "undecided", message, check_text(report), file)
     if report.verdict is not Verdict.UNSAFE:
         return _Case(*case, file=file)
@@ -65,7 +65,7 @@ def _litmus_case(record: Record) -> _Case:
     if record.error is not None:
         return _Case(*case, "error", "refused", record.error.message, record.error.rendered, record.file)
     if record.verdict == "Unknown":
-        message = f"undecided: stopped by {record.stopped_by or 'a limit'}"
+        message = f"undecided: {record.undecided}"
         return _Case(*case, "error", "undecided", message, herd_text(record), record.file)
     if record.verdict == "Ok":
         return _Case(*case, file=record.file)

@@ -80,6 +80,20 @@ class Record:
     def states(self) -> int:
         return len(self.outcomes)
 
+    @property
+    def undecided(self) -> str:
+        """Why, if it is."""
+        if self.verdict != "Unknown":
+            return ""
+        return why_undecided(self.stopped_by, bool(self.positive or self.negative or self.deadlocks))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Executions that satisfy the formula, whatever its quantifier, and those that do not."""
+        if self.kind == KINDS[Quantifier.NOT_EXISTS]:
+            return self.negative, self.positive
+        return self.positive, self.negative
+
 
 def record_result(file: str, program: Program, model: str, engine: str, result: Result, time_s: float) -> Record:
     condition = program.property.condition
@@ -160,12 +174,23 @@ def _executions(number: int) -> str:
 
 
 LIMITS = {"events": "more than 32768 events in one execution"}
+NO_END = "no execution comes to its end"
+
+
+def limit_text(name: str) -> str:
+    return LIMITS.get(name, name)
 
 
 def said_limit(result: Result) -> str:
     """What stopped the engine, and where."""
-    limit = LIMITS.get(result.stopped_by or "", result.stopped_by or "")
+    limit = limit_text(result.stopped_by or "")
     return limit if result.too_long_at is None else f"{limit}, at {result.too_long_at}"
+
+
+def why_undecided(stopped_by: str | None, came_to_end: bool) -> str:
+    if stopped_by is not None:
+        return f"stopped by {limit_text(stopped_by)}"
+    return "the bounds leave it open" if came_to_end else NO_END
 
 
 def _notes(result: Result) -> tuple[str, ...]:
@@ -179,4 +204,6 @@ def _notes(result: Result) -> tuple[str, ...]:
         notes.append(f"Blocked: {_executions(result.blocked)} where a thread waits or an assumption fails, not counted")
     if result.stopped_by:
         notes.append(f"Stopped by {said_limit(result)}: the counts cover a part only")
+    elif not result.came_to_end:
+        notes.append(f"Unknown what holds: {NO_END}")
     return tuple(notes)

@@ -12,7 +12,6 @@ from dekker.report.check_report import CheckReport, CheckViolation, place_of
 from dekker.report.counterexample import row_texts
 from dekker.report.run_rows import Row, Rows, user_frames
 from dekker.report.svcomp import interleaving
-from dekker.result import Verdict
 from dekker.witness import Witness, WitnessFrame
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -63,8 +62,8 @@ def _invocation(report: CheckReport) -> dict[str, object]:
     notes = []
     if report.error is not None:
         notes.append(report.error)
-    elif report.verdict is Verdict.UNKNOWN:
-        notes.append(f"undecided under {report.model}: stopped by {report.result.stopped_by or 'a limit'}")
+    elif report.undecided:
+        notes.append(f"undecided under {report.model}: {report.undecided}")
     if report.result.cut:
         notes.append(f"loops went round at most {report.limits.unroll} times (--unroll)")
     found = [{"level": "warning", "message": {"text": note}} for note in notes]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dekker.cat.model import Model
 from dekker.errors import DekkerError, InputError, UnsupportedError
-from dekker.frontends import EXTENSIONS, default_model, parse_files, parse_program, read_text
+from dekker.frontends import EXTENSIONS, default_model, is_c, parse_files, parse_program, read_text
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -53,13 +53,11 @@ class BatchOptions:
 
 @dataclass(frozen=True)
 class Test:
-    """A file to run, or why there is none at that path, or a text that is called so. `program` is what was read from
-    it already, or why that could not be."""
+    """A file to run, or why there is none at that path, or a text that is called so."""
 
     path: str
     error: InputError | None = None
     text: str | None = None
-    program: Program | InputError | None = None
 
 
 def find_tests(paths: Sequence[str]) -> list[Test]:
@@ -156,10 +154,11 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
 
 
 def _read(test: Test) -> Program:
-    if isinstance(test.program, InputError):
-        raise test.program
-    if test.program is not None:
-        return test.program
+    if is_c(test.path):
+        raise InputError(
+            f"'{test.path}' is a program, not a litmus test: it has no condition on final states",
+            hint="use `dekker check`, which looks for violations",
+        )
     program = parse_files((test.path,)) if test.text is None else parse_program(Source(test.path, test.text))
     validate(program)
     return program

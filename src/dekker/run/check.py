@@ -35,7 +35,7 @@ DEFAULT_SEARCH = Search()
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """`model` None stands for the program's own: rc11 for C. `flags` reach the compiler `cc`; None is the one that
+    """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
     the program leaves open. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
@@ -132,6 +132,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
+    found = verdict(result, program.property.condition)
     violations = _violations(task, engine, result)
     ranges = _partial_ranges(program)
     return CheckReport(
@@ -139,7 +140,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         model.name,
         engine,
         options.limits,
-        Verdict.UNSAFE if violations else _bounded(verdict(result, program.property.condition), ranges),
+        Verdict.UNSAFE if violations else _bounded(found, ranges),
         violations,
         result,
         time.perf_counter() - started,

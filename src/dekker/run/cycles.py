@@ -10,7 +10,7 @@ from dekker.transform.classes import classes_of
 from dekker.transform.cycles import critical_cycles
 from dekker.transform.describe import describe_cycles
 from dekker.transform.graph import event_graph
-from dekker.transform.rules import rules_of
+from dekker.transform.rules import rules_for
 
 MOST_DESCRIBED = 3_000
 """More than that nobody reads; the shortest come first."""
@@ -18,8 +18,8 @@ MOST_DESCRIBED = 3_000
 
 def find_cycles(program: Program, name: str, *, safe: bool = False) -> CyclesReport:
     """`program` as it was read. `safe`: with those that the model keeps in order."""
-    rules = rules_of(name)
     model = load_model(name)
+    rules = rules_for(model)
     classes = classes_of(event_graph(prepare(program, model, reduce_updates=False), rules))
     cycles = critical_cycles(classes, safe=safe)
     complete = cycles.complete and len(cycles.found) <= MOST_DESCRIBED

@@ -12,6 +12,7 @@ from time import monotonic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
+from dekker.models import shipped_as
 from dekker.result import ENDED_WAITING, Result, Violation
 from dekker.run.open_loops import open_loop
 from dekker.run.turns import may_take_turns, run_in_turns
@@ -229,7 +230,7 @@ def _search_within_budget(task: Task) -> Result | None:
 
 def _open_loop(task: Task) -> str | None:
     """Loops that only what is read can end need no bound in the states engine."""
-    found = open_loop(task.program) if task.model.name in states.MODELS else None
+    found = open_loop(task.program) if shipped_as(task.model) in states.MODELS else None
     if found is None:
         return None
     function, span = found
@@ -237,7 +238,7 @@ def _open_loop(task: Task) -> str | None:
 
 
 def _reason_against_states(task: Task, loop: str | None, searched: Result | None) -> str:
-    if task.model.name not in states.MODELS:
+    if shipped_as(task.model) not in states.MODELS:
         return f"the states engine does not know the model '{task.model.name}'"
     if loop is None:
         return "every loop has a bound of its own or only waits"

@@ -1,4 +1,4 @@
-"""The files that fences are put into: the sources, and what they include in quotes.
+"""The files that fences are put into: the sources, what they include in quotes, and other headers that were asked for.
 
 Changed texts of C are read from copies below a temporary folder, each in the place that it has below the root, so that
 they find one another as the originals do.
@@ -20,8 +20,8 @@ from dekker.ir.validate import validate
 from dekker.run.check import CheckOptions
 from dekker.source import Source, is_library, with_line_feeds
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_FOLDER_FLAGS = ("-iquote", "-I")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
+_FOLDER_FLAGS = ("-iquote", "-I", "-isystem", "-idirafter")
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Files:
-    """`paths` are what is compiled; `headers` belong to the user as well."""
+    """`paths` are what is compiled; `headers` belong to the user as well. Those in angle brackets are found in
+    `folders`."""
 
     paths: tuple[str, ...]
     headers: tuple[str, ...]
     options: CheckOptions
+    folders: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -71,14 +73,24 @@ class Files:
     def _copied_folders(self, folder: str) -> Iterator[str]:
         for found in _include_folders(self.options.flags):
             yield from ("-iquote", _copy(folder, found))
+        for found in self.folders:
+            yield from ("-I", _copy(folder, found))
 
     def _folders(self) -> Iterator[str]:
         for found in dict.fromkeys(str(Path(path).absolute().parent) for path in self.all):
             yield from ("-iquote", found)
 
 
-def files_of(paths: Sequence[str], options: CheckOptions) -> Files:
-    return Files(tuple(paths), _headers(paths, options.flags) if is_c(paths[0]) else (), options)
+def files_of(paths: Sequence[str], options: CheckOptions, inside: Sequence[str] = ()) -> Files:
+    """`inside`: headers, or folders of headers, that belong to the user although no source includes them in quotes."""
+    if not is_c(paths[0]):
+        return Files(tuple(paths), (), options)
+    search = _Headers(_include_folders(options.flags), inside)
+    search.follow(paths)
+    missing = next((path for path in inside if not any(_lies_in(header, path) for header in search.found)), None)
+    if missing is not None:
+        raise InputError(f"no source includes '{missing}', or anything in it", hint="--in names a header or a folder")
+    return Files(tuple(paths), tuple(search.found), options, tuple(dict.fromkeys(search.folders)))
 
 
 def _name_originals(error: InputError, folder: str) -> None:
@@ -96,27 +108,64 @@ def _copy(folder: str, path: str) -> str:
     return os.path.normpath(folder + os.path.splitdrive(os.path.abspath(path))[1])
 
 
-def _headers(paths: Sequence[str], flags: Sequence[str]) -> tuple[str, ...]:
-    """Files that are included in quotes, directly or by others of them; those that come with a compiler are not."""
-    folders = _include_folders(flags)
-    seen = {os.path.abspath(path) for path in paths}
-    found: list[str] = []
-    pending = list(paths)
-    while pending:
-        path = pending.pop(0)
-        for name in _INCLUDE.findall(read_text(path)):
-            places = (os.path.normpath(os.path.join(place, name)) for place in (os.path.dirname(path), *folders))
-            header = next(filter(os.path.isfile, places), None)
-            if header is None or os.path.abspath(header) in seen or is_library(os.path.abspath(header)):
-                continue
-            seen.add(os.path.abspath(header))
-            found.append(header)
-            pending.append(header)
-    return tuple(found)
+def _lies_in(file: str, place: str) -> bool:
+    path, root = os.path.abspath(file), os.path.abspath(place)
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+class _Headers:
+    """Files that are included in quotes, directly or by others of them, without those that come with a compiler; in
+    angle brackets, those that are asked for."""
+
+    def __init__(self, folders: Sequence[str], inside: Sequence[str]) -> None:
+        self.found: list[str] = []
+        self.folders: list[str] = []
+        self._search = folders
+        self._inside = inside
+
+    def follow(self, paths: Sequence[str]) -> None:
+        seen = {os.path.abspath(path) for path in paths}
+        pending = list(paths)
+        while pending:
+            path = pending.pop(0)
+            for quoted, angled in _INCLUDE.findall(read_text(path)):
+                header = self._quoted(path, quoted) if quoted else self._angled(angled)
+                if header is not None and os.path.abspath(header) not in seen:
+                    seen.add(os.path.abspath(header))
+                    self.found.append(header)
+                    pending.append(header)
+
+    def _quoted(self, path: str, name: str) -> str | None:
+        places = (os.path.normpath(os.path.join(place, name)) for place in (os.path.dirname(path), *self._search))
+        header = next(filter(os.path.isfile, places), None)
+        if header is None or (is_library(os.path.abspath(header)) and not self._is_inside(header)):
+            return None
+        return header
+
+    def _angled(self, name: str) -> str | None:
+        for folder in (*self._search, *self._roots(name)):
+            header = os.path.normpath(os.path.join(folder, name))
+            if os.path.isfile(header):
+                if not self._is_inside(header):
+                    return None
+                self.folders.append(folder)
+                return header
+        return None
+
+    def _roots(self, name: str) -> Iterator[str]:
+        """Folders that no flag names: the compiler knows them itself."""
+        for place in self._inside:
+            if os.path.isdir(place):
+                yield place
+            elif os.path.normpath(place).endswith(os.sep + os.path.normpath(name)):
+                yield os.path.normpath(place)[: -len(os.path.normpath(name))]
+
+    def _is_inside(self, header: str) -> bool:
+        return any(_lies_in(header, place) for place in self._inside)
 
 
 def _include_folders(flags: Sequence[str]) -> list[str]:
-    """In the order in which they are searched for what is included in quotes."""
+    """In the order in which they are searched."""
     found = []
     for flag in _FOLDER_FLAGS:
         for index, word in enumerate(flags):

@@ -74,9 +74,12 @@ def marker_of(span: Span | None) -> int | None:
     return span.start if span is not None and span.source is MARKERS else None
 
 
-def mark(paths: Sequence[str], rules: Rules, costs: Mapping[str, float], options: CheckOptions) -> Marked:
+def mark(
+    paths: Sequence[str], rules: Rules, costs: Mapping[str, float], options: CheckOptions, inside: Sequence[str] = ()
+) -> Marked:
+    """`inside`: headers that are included in angle brackets and get markers, too."""
     original = read_program(paths, options)
-    files = files_of(paths, options)
+    files = files_of(paths, options, inside)
     all_sheets, kinds = _sheets(files, original, rules, costs)
     sheets, patched, reading = _readable(files, all_sheets, kinds.marker)
     gaps: list[GapKey] = []

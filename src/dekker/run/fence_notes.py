@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dekker.ir.instructions import Assert
+from dekker.ir.instructions import Assert, CompareExchange, Load, Rmw, Store, StoreConditional
 from dekker.ir.program import Program
 from dekker.run.fence_files import Files, same_file
 from dekker.run.fence_markers import Marked
@@ -17,6 +17,7 @@ from dekker.transform.describe import AccessView, describe_pair
 MOST_PAIRS = 5
 MOST_REFUSED = 10
 _OF_LIBRARY = re.compile(r"`[^`]+`: ")
+_ACCESSES = (Load, Store, Rmw, CompareExchange, StoreConditional)
 _WORDS = {"R": "reading", "W": "writing"}
 
 
@@ -43,6 +44,21 @@ def refused_places(marked: Marked) -> Iterator[str]:
         yield f"where the compiler takes no statement, no fence was tried: {listed}{more}"
 
 
+def left_out(program: Program, files: Files, told: Iterable[str]) -> Iterator[str]:
+    """Files with accesses of the program that are not changed, and that were not told of."""
+    names: dict[str, None] = {}
+    for function in program.functions:
+        for index, step in enumerate(function.body):
+            span = function.span(index) if isinstance(step, _ACCESSES) else None
+            if span is not None:
+                names[span.source.name] = None
+    left = [name for name in names if not any(same_file(name, path) for path in files.all)]
+    left = [name for name in left if not any(f"({name})" in note for note in told)]
+    if left:
+        listed = ", ".join(left[:MOST_REFUSED]) + (", …" if len(left) > MOST_REFUSED else "")
+        yield f"no fence was tried in {listed}: included in angle brackets (--in PATH changes such a header)"
+
+
 def open_pairs(classes: Classes, files: Files, segments: Iterable[Segment]) -> Iterator[str]:
     """Accesses of a cycle with no place for a fence in between."""
     found = dict.fromkeys(_open_pair(files, *describe_pair(classes, segment).accesses) for segment in segments)
@@ -57,7 +73,8 @@ def _open_pair(files: Files, first: AccessView, second: AccessView) -> str:
     if not first.spans or not second.spans:
         why = "in a function of the library"
     elif strange:
-        why = f"in a file that is not changed, because no source includes it in quotes ({strange[0].source.name})"
+        name = strange[0].source.name
+        why = f"in a file that is not changed, because no source includes it in quotes ({name}); --in {name} changes it"
     else:
         why = "in one statement or macro"
     return f"there is no place for a fence between {_shown(first)} and {_shown(second)}: they are {why}"

@@ -53,7 +53,8 @@ class Checker:
     progress: Progress | None = None
 
     def holds(self, program: Program, model: Model | None = None) -> CheckReport:
-        """A report of a program that is safe or unsafe; anything else is `Undecided`."""
+        """A report of a program that is safe or unsafe, or in which nothing came to its end; where a limit came before
+        that, `Undecided`."""
         options = self.options
         if self.deadline is not None:
             left = max(0.1, self.deadline - time.monotonic())
@@ -61,7 +62,7 @@ class Checker:
             options = replace(options, limits=replace(options.limits, timeout_s=timeout))
         self.checks += 1
         report = check_program(program, model or self.model, options, self.progress)
-        if report.verdict is Verdict.UNKNOWN:
+        if report.verdict is Verdict.UNKNOWN and report.result.stopped_by is not None:
             raise Undecided(report)
         return report
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from dekker.cat.model import Model
 from dekker.errors import InputError
+from dekker.frontends.c.lowering.asynchronous import THREAD_COPY
 from dekker.ir.instructions import Assign, Fence, Print
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Quantifier
@@ -19,7 +20,7 @@ from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, W
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions
 from dekker.run.fence_markers import NO_EFFECT, Choice, Marked, mark, marker_of
-from dekker.run.fence_notes import nothing_asserted, open_pairs, refused_places
+from dekker.run.fence_notes import left_out, nothing_asserted, open_pairs, refused_places
 from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppable
 from dekker.run.fence_spelling import spellings
 from dekker.run.fence_ties import dislike
@@ -30,22 +31,32 @@ from dekker.transform.cycles import Cycles, Segment, candidates, critical_cycles
 from dekker.transform.describe import describe_cycles
 from dekker.transform.fence_placement import Placement, Places, broken_cycles, find_places, place_fences, useful_markers
 from dekker.transform.graph import event_graph
-from dekker.transform.rules import rules_of
+from dekker.transform.rules import rules_for
 
 SC = "sc"
 MOST_DESCRIBED = 100
 _PAIRS = 0.1
+_ALL_TRIED = (
+    "a fence in every place between two statements was tried, so that accesses of one statement, or of a function of"
+    " the library, are out of order"
+)
+_MARKERS_CHANGE = (
+    "the source with a place for a fence between any two statements is another program: a macro or a label of the"
+    " source takes the statement behind it"
+)
 
 
 @dataclass(frozen=True)
 class FenceOptions:
     """`robust`: break all cycles, whatever the property says. `minimal`: show what goes wrong without each fence.
-    `costs` are those of kinds of fences that differ from the usual."""
+    `costs` are those of kinds of fences that differ from the usual. `inside`: headers, or folders of headers, that are
+    included in angle brackets and get fences as well."""
 
     robust: bool = False
     minimal: bool = False
     costs: tuple[tuple[str, float], ...] = ()
     timeout_s: float | None = None
+    inside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,10 +77,11 @@ def propose(
     progress: Progress | None = None,
 ) -> Proposal:
     started = time.monotonic()
-    rules, model = rules_of(model_name), load_model(model_name)
+    model = load_model(model_name)
+    rules = rules_for(model)
     if not rules.relaxed:
         raise InputError(f"the model '{model_name}' keeps everything in order, so that fences do nothing")
-    marked = _asking(mark(paths, rules, dict(options.costs), check))
+    marked = _asking(mark(paths, rules, dict(options.costs), check, options.inside))
     deadline = None if options.timeout_s is None else started + options.timeout_s
     work = _Work(marked, model, Checker(model, check, deadline, progress=progress), options, _analysis(marked, model))
     try:
@@ -102,7 +114,7 @@ class _Analysis:
 
 def _analysis(marked: Marked, model: Model) -> _Analysis:
     program = prepare(marked.program, model, reduce_updates=False)
-    classes = classes_of(event_graph(program, rules_of(model.name)))
+    classes = classes_of(event_graph(program, rules_for(model)))
     functions = program.function_by_name
     places = find_places(classes, lambda name, index: marker_of(functions[name].span(index)))
     return _Analysis(places, critical_cycles(classes))
@@ -129,6 +141,8 @@ class _Work:
 
     def cheapest(self) -> Proposal:
         before = self.checker.holds(self.marked.original)
+        if before.verdict is Verdict.UNKNOWN:
+            return self._plain(UNDECIDED, notes=(_empty(before),))
         if before.verdict is not Verdict.UNSAFE:
             return self._plain(NONE_NEEDED, self._how(before))
         alone = self.checker.holds(self.marked.original, load_model(SC))
@@ -140,9 +154,16 @@ class _Work:
             everything = frozenset(range(len(self.marked.gaps)))
             found = cheapest_fences(self.marked, self.checker, everything, self._dislike)
         if found.choice is None:
-            pairs = self._placement().open_pairs if self.analysis.cycles.complete else ()
-            return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report), *self._open_pairs(pairs)))
+            return self._plain(NO_HELP, notes=(_what_goes_wrong(found.report), *self._reasons()))
+        if not found.choice:
+            return self._plain(UNDECIDED, notes=(_MARKERS_CHANGE,))
         return self._placed(found.choice, before)
+
+    def _reasons(self) -> tuple[str, ...]:
+        """Why no choice of the places that were tried is enough."""
+        pairs = self._placement().open_pairs if self.analysis.cycles.complete else ()
+        found = self._open_pairs(pairs)
+        return (*found, *left_out(self.marked.original, self.marked.files, found)) or (_ALL_TRIED,)
 
     def robust(self) -> Proposal:
         cycles = self.analysis.cycles
@@ -177,7 +198,7 @@ class _Work:
         after = self.checker.holds(patch.program)
         if after.verdict is Verdict.UNSAFE:
             fails = f"with the fences in the source the property fails: {_what_goes_wrong(after)}"
-            return self._plain(NO_HELP, notes=(*notes, fails))
+            return self._plain(NO_HELP, notes=(*notes, fails, *self._reasons()))
         without = self._without(choice) if self.options.minimal else {}
         if self.options.minimal and self.options.robust:
             notes += tuple(
@@ -185,13 +206,16 @@ class _Work:
                 for marker, said in without.items()
                 if not said
             )
-        verified = self._how(after)
-        if before is not None:
+        is_checked = after.verdict is not Verdict.UNKNOWN
+        verified = self._how(after) if is_checked else ""
+        if not is_checked:
+            notes += (_empty(after),)
+        elif before is not None:
             verified += f"; without fences: {_what_goes_wrong(before)}"
         report = FencesReport(
             self.marked.original.name,
             self.model.name,
-            PLACED,
+            PLACED if is_checked or self.options.robust else UNDECIDED,
             self._views(choice, patch.written, without),
             verified,
             notes + self._refused(),
@@ -213,7 +237,7 @@ class _Work:
 
     def _patched(self, choice: Choice) -> _Patch:
         """Functions and macros of the source may not be known yet where a fence is needed: then it is assembly."""
-        first = spellings(self.marked, rules_of(self.model.name).name)
+        first = spellings(self.marked, rules_for(self.model).name)
         try:
             return self._written(choice, first)
         except InputError:
@@ -298,7 +322,7 @@ class _Work:
     def _function(self, marker: int) -> str:
         functions = self.marked.program.functions
         found = next(item for item in functions if any(marker_of(span) == marker for span in item.spans))
-        return demangled(found.name)
+        return demangled(found.name.partition(THREAD_COPY)[0])
 
     def _views(self, choice: Choice, written: Mapping[str, str], without: Mapping[int, str]) -> tuple[FenceView, ...]:
         places, cycles = self.analysis.places, self.analysis.cycles.found
@@ -344,6 +368,11 @@ def _same_place(function: Function) -> dict[int, int]:
         if index in labels:
             last = None
     return found
+
+
+def _empty(report: CheckReport) -> str:
+    within = f" within --unroll {report.limits.unroll}" if report.result.cut else ""
+    return f"nothing goes wrong, but {report.undecided}{within}, so that this says nothing about what the program does"
 
 
 def _what_goes_wrong(report: CheckReport) -> str:

@@ -33,7 +33,7 @@ def require_fit(program: Program, model: Model) -> None:
             raise ModelError(
                 f"the model '{model.name}' gives no meaning to the memory order '{instruction.order.value}'",
                 span,
-                "choose a model that knows annotated accesses (sc, aarch64, riscv, rc11)",
+                "choose a model that knows annotated accesses (sc, aarch64, riscv, cpp20)",
             )
 
 

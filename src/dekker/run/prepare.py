@@ -6,12 +6,13 @@ from functools import partial
 
 from dekker.cat.forgetting import forgets_reads
 from dekker.cat.model import Model
+from dekker.execution import DATA_RACE
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
 from dekker.ir.passes.waiting import wait_in_loops
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
-from dekker.models import is_built_in
+from dekker.models import OF_C, shipped_as
 from dekker.run.fit import require_fit
 
 PROCESSORS = {
@@ -19,22 +20,20 @@ PROCESSORS = {
     "ibm370": "tso",
     **{f"ghb-{name}": name for name in ("tso", "pso", "rmo", "power")},
 }
-"""For which processor the atomics of C are compiled, by the name of the model. Under `sc` and `rc11` they stay; so they
-do under a user's own model, whatever its name, because nobody knows which processor it is about."""
+"""For which processor the atomics of C are compiled, by the name of the model. Under `sc` and the models of C they
+stay; so they do under a user's own model, whatever its name, because nobody knows which processor it is about."""
 
-QUIET_EXCHANGES = frozenset(("sc", "tso", "pso", "rc11", "power", "aarch64", "riscv"))
+QUIET_EXCHANGES = frozenset(("sc", "tso", "pso", *OF_C, "power", "aarch64", "riscv"))
 """Models under which an exchange that changes nothing may be left out of a waiting loop (`ir.passes.waiting`), and a
 compare-exchange that fails out of a loop that tries again (`ir.passes.retrying`)."""
-
-WITH_DATA_RACES = frozenset(("rc11",))
 
 
 def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduce_updates: bool = True) -> Program:
     """The program for an engine. `unroll_waits` leaves loops that only wait as they are. Without `reduce_updates` so
     stay those that an await alone does not stand for: whoever takes awaits for assumptions needs that."""
     waits = not unroll_waits and forgets_reads(model.program)
-    quiet = reduce_updates and is_built_in(model) and model.name in QUIET_EXCHANGES
-    passes = (partial(wait_in_loops, quiet_exchanges=quiet, data_races=model.name in WITH_DATA_RACES),)
+    quiet = reduce_updates and shipped_as(model) in QUIET_EXCHANGES
+    passes = (partial(wait_in_loops, quiet_exchanges=quiet, data_races=DATA_RACE in model.checks),)
     awaiting = apply_passes(program, passes) if waits else program
     compiled = compile_for(awaiting, model)
     require_fit(compiled, model)
@@ -43,7 +42,7 @@ def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduc
 
 def compile_for(program: Program, model: Model) -> Program:
     """The program as it runs where the model holds."""
-    processor = PROCESSORS.get(model.name) if is_built_in(model) else None
+    processor = PROCESSORS.get(shipped_as(model) or "")
     if processor is None:
         return program
     compiled = compile_atomics(program, processor)

@@ -15,7 +15,7 @@ from dekker.errors import UnsupportedError
 from dekker.ir.instructions import Await
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
-from dekker.models import is_built_in, load_model
+from dekker.models import load_model, shipped_as
 from dekker.result import Result
 from dekker.task import Limits, Task
 from dekker.transform.events import AccessPoint
@@ -83,8 +83,8 @@ def strategy(asked: str | None) -> Strategy:
 
 def framework_model(task: Task) -> str:
     """The name of the model as the transformation knows it."""
-    name = task.model.name.removeprefix(PREFIX)
-    if name not in MODELS or not is_built_in(task.model):
+    name = (shipped_as(task.model) or "").removeprefix(PREFIX)
+    if name not in MODELS:
         known = ", ".join((*MODELS, *(f"{PREFIX}{model}" for model in MODELS)))
         raise UnsupportedError(
             f"the transform engine knows the models {known} that come with Dekker, not '{task.model.name}'",
@@ -107,8 +107,9 @@ def _told(task: Task, instrumented: Instrumented, result: Result, covered: Size 
     if instrumented.size is not None and _waits(task.program):
         said.append("threads that wait for ever are not looked for")
     result.bound = "; ".join(said)
-    if task.model.name in MODELS and task.model.name not in SAME_AS_THEIRS:
-        result.choice = f"it was asked for; it takes {task.model.name} as {PREFIX}{task.model.name} (docs/transform.md)"
+    shipped = shipped_as(task.model)
+    if shipped in MODELS and shipped not in SAME_AS_THEIRS:
+        result.choice = f"it was asked for; it takes {task.model.name} as {PREFIX}{shipped} (docs/transform.md)"
     return result
 
 

@@ -13,7 +13,7 @@ from time import monotonic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import UnsupportedError
-from dekker.models import is_built_in
+from dekker.models import shipped_as
 from dekker.native import Exploration, Request, Work, explore
 from dekker.result import Result
 from dekker.run.slices import NOT_BEGUN, Progress, with_limits_left
@@ -32,7 +32,7 @@ def may_take_turns(task: Task) -> bool:
     """Who wants all executions, or some number of them, or goes on another time, does not want states."""
     limits = task.limits
     asks_for_executions = not limits.stop_at_first or limits.max_traces is not None or task.explorer is not None
-    return not asks_for_executions and task.model.name in states.MODELS and is_built_in(task.model)
+    return not asks_for_executions and shipped_as(task.model) in states.MODELS
 
 
 def run_in_turns(task: Task) -> tuple[str, Result]:

@@ -19,7 +19,7 @@ from dekker.ir.conditions import formula_holds
 from dekker.ir.layout import layout
 from dekker.ir.notation import formula_text, shown_order, value_text
 from dekker.ir.program import Program
-from dekker.models import is_built_in, load_model
+from dekker.models import load_model, shipped_as
 from dekker.replay import replay
 from dekker.replay.remedies import keeper, remedies
 from dekker.replay.reordering import STRONG_FENCES
@@ -67,7 +67,7 @@ def why(program: Program, model: Model, options: CheckOptions, versus: Model | N
     other = load_model(DEFAULT_VERSUS)
     here = ask(program, model, options)
     answer = _answer(here)
-    same = model.name == other.name and is_built_in(model)
+    same = shipped_as(model) == other.name
     if here.witness is None:
         return _impossible(here, answer, None if same else _answer(ask(program, other, options)))
     if same:
@@ -189,7 +189,7 @@ def _answer(question: Question) -> Answer:
         covered += f", loops at most {question.options.limits.unroll} times round"
     if question.witness is not None:
         return Answer(question.model.name, POSSIBLE, covered)
-    if result.stopped_by is not None:
+    if result.stopped_by is not None or not result.came_to_end:
         return Answer(question.model.name, UNDECIDED, covered)
     return Answer(question.model.name, WITHIN_BOUND if question.bounded else IMPOSSIBLE, covered)
 
@@ -206,7 +206,8 @@ def _story(witness: Witness, forbidden_by: Model | None = None) -> Story:
     if order is None:
         return Story(witness, None, (), (), name, reasons)
     execution = replay(program, witness.trace()).execution
-    kinds = fences_of_model(model.name) if is_built_in(model) else STRONG_FENCES
+    shipped = shipped_as(model)
+    kinds = STRONG_FENCES if shipped is None else fences_of_model(shipped)
     found = remedies(model, execution, order.pairs, kinds)
     return Story(
         witness,
@@ -259,7 +260,7 @@ def _safe_program(question: _Violations, answer: Answer) -> Why:
     """A run of a weaker model that goes wrong, and why this one forbids it."""
     tried = []
     for name in WEAKER:
-        if name == question.model.name:
+        if name == shipped_as(question.model):
             continue
         try:
             weaker = _Violations(question.program, load_model(name), question.options)
@@ -285,7 +286,7 @@ def _compare(
     ask: type[_Condition | _Violations], program: Program, models: tuple[Model, Model], options: CheckOptions
 ) -> Why:
     options = replace(options, limits=replace(options.limits, stop_at_first=False))
-    if models[0].name == models[1].name and is_built_in(models[0]) and is_built_in(models[1]):
+    if models[0].program == models[1].program:
         raise InputError("--versus names the same model")
     here, there = (ask(program, model, options) for model in models)
     answers = tuple(map(_answer, (here, there)))

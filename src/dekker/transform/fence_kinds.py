@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from dekker.errors import UnsupportedError
 from dekker.ir.fences import FENCES
 from dekker.ir.passes.atomic_mappings import MAPPINGS
+from dekker.models import OF_C
 from dekker.transform.rules import Rules
 
 FULL, LIGHT = 3.0, 1.0
@@ -60,7 +61,7 @@ class FenceKinds:
 
 def fences_of_model(name: str) -> tuple[str, ...]:
     """The fences of the processor, or language, that a built-in model is about."""
-    if name == "rc11":
+    if name in OF_C:
         return tuple(kind for kind in FENCES if kind.startswith("c11."))
     return tuple(_ASSEMBLY.get(name.removeprefix("ghb-"), ("mfence",)))
 

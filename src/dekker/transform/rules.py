@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from dekker.cat.model import Model
 from dekker.errors import UnsupportedError
 from dekker.ir.fences import ALL_PAIRS
 from dekker.ir.instructions import Order
+from dekker.models import shipped_as
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,10 @@ RELEASES = frozenset((Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST))
 def framework_rules(model: str) -> Rules:
     """Of the framework's model of that name, which is what delays are selected for."""
     return rules_of(f"ghb-{model}" if f"ghb-{model}" in RULES else model)
+
+
+def rules_for(model: Model) -> Rules:
+    return rules_of(shipped_as(model) or model.source.name)
 
 
 def rules_of(model: str) -> Rules:

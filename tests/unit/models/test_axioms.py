@@ -7,7 +7,7 @@ from tests.unit.models.executions import execution
 
 from dekker.cat.interpreter import evaluate
 from dekker.execution import Execution, base_value
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 
 Violations = dict[str, str]
 
@@ -53,6 +53,7 @@ COHERENCE_CHECKS = {
     "armv7": "sc-per-location",
     "aarch64": "internal",
     "riscv": "sc-per-location",
+    "cpp20": "coherence",
     "rc11": "coherence",
     "ghb-tso": "uniproc",
     "ghb-pso": "uniproc",
@@ -98,7 +99,7 @@ CLASSICS: dict[str, tuple[Execution, dict[str, str | None]]] = {
     "SB+fence.tsos": (shaped(SB, "fence.tso"), {"riscv": None, "tso": None}),
     "SB+releases+acquires": (
         execution("Wx1.release Ry0.acquire", "Wy1.release Rx0.acquire"),
-        {"aarch64": "external", "rc11": None, "riscv": None},
+        {"aarch64": "external", "rc11": None, "cpp20": None, "riscv": None},
     ),
     "SB+releases+acquires-pc": (
         execution("Wx1.release Ry0.acquire_pc", "Wy1.release Rx0.acquire_pc"),
@@ -138,27 +139,42 @@ CLASSICS: dict[str, tuple[Execution, dict[str, str | None]]] = {
     "MP+dmb+pick": (shaped(MP, "dmb.sy", "", pick_addr="1:0>1"), {"aarch64": None}),
     "MP+release+acquire": (
         execution("Wx1 Wy1.release", "Ry1.acquire Rx0"),
-        {"aarch64": "external", "riscv": "model", "rc11": "coherence"},
+        {"aarch64": "external", "riscv": "model", "rc11": "coherence", "cpp20": "coherence"},
     ),
     "MP+release+acquire-pc": (execution("Wx1 Wy1.release", "Ry1.acquire_pc Rx0"), {"aarch64": "external"}),
-    "MP+release+relaxed": (execution("Wx1 Wy1.release", "Ry1.relaxed Rx0"), {"aarch64": None, "rc11": None}),
+    "MP+release+relaxed": (
+        execution("Wx1 Wy1.release", "Ry1.relaxed Rx0"),
+        {"aarch64": None, "rc11": None, "cpp20": None},
+    ),
     "MP+fences": (
         execution("Wx1 c11.release Wy1.relaxed", "Ry1.relaxed c11.acquire Rx0"),
-        {"rc11": "coherence"},
+        {"rc11": "coherence", "cpp20": "coherence"},
     ),
     "MP+fence.w.w+fence.r.r": (shaped(MP, "fence.w.w", "fence.r.r"), {"riscv": "model", "power": "observation"}),
     "MP+fence.w.r+fence.r.r": (shaped(MP, "fence.w.r", "fence.r.r"), {"riscv": None}),
     "MP+release-sequence": (
         execution("Wx1 Wy1.release", "Ry1.relaxed Wy2.relaxed", "Ry2.acquire Rx0", amo="1:0>1"),
-        {"rc11": "coherence"},
+        {"rc11": "coherence", "cpp20": "coherence"},
+    ),
+    "MP+release-sequence-of-stores": (
+        execution("Wx1 Wy1.release Wy2.relaxed", "Ry2.acquire Rx0"),
+        {"rc11": "coherence", "cpp20": None},
     ),
     "MP+broken-release-sequence": (
         execution("Wx1 Wy1.release", "Ry1.relaxed Wy2.relaxed", "Ry2.acquire Rx0"),
-        {"rc11": None},
+        {"rc11": None, "cpp20": None},
     ),
     "LB": (
         shaped(LB, ""),
-        {"tso": "tso", "rmo": None, "power": None, "aarch64": None, "riscv": None, "rc11": "no-thin-air"},
+        {
+            "tso": "tso",
+            "rmo": None,
+            "power": None,
+            "aarch64": None,
+            "riscv": None,
+            "rc11": "no-thin-air",
+            "cpp20": "no-thin-air",
+        },
     ),
     "LB+datas": (
         shaped(LB, "", data="0:0>1 1:0>1"),
@@ -192,20 +208,20 @@ CLASSICS: dict[str, tuple[Execution, dict[str, str | None]]] = {
     "IRIW+syncs": (shaped(IRIW, "sync"), {"power": "propagation", "ghb-power": "ghb"}),
     "IRIW+acquires": (
         execution("Wx1.relaxed", "Wy1.relaxed", "Rx1.acquire Ry0.acquire", "Ry1.acquire Rx0.acquire"),
-        {"rc11": None, "aarch64": "external"},
+        {"rc11": None, "cpp20": None, "aarch64": "external"},
     ),
     "IRIW+seq-csts": (
         execution("Wx1.seq_cst", "Wy1.seq_cst", "Rx1.seq_cst Ry0.seq_cst", "Ry1.seq_cst Rx0.seq_cst"),
-        {"rc11": "sc"},
+        {"rc11": "sc", "cpp20": "sc"},
     ),
-    "SB+seq-csts": (execution("Wx1.seq_cst Ry0.seq_cst", "Wy1.seq_cst Rx0.seq_cst"), {"rc11": "sc"}),
+    "SB+seq-csts": (execution("Wx1.seq_cst Ry0.seq_cst", "Wy1.seq_cst Rx0.seq_cst"), {"rc11": "sc", "cpp20": "sc"}),
     "SB+seq-cst-fences": (
         execution("Wx1.relaxed c11.seq_cst Ry0.relaxed", "Wy1.relaxed c11.seq_cst Rx0.relaxed"),
-        {"rc11": "sc"},
+        {"rc11": "sc", "cpp20": "sc"},
     ),
     "SB+acq-rel-fences": (
         execution("Wx1.relaxed c11.acq_rel Ry0.relaxed", "Wy1.relaxed c11.acq_rel Rx0.relaxed"),
-        {"rc11": None},
+        {"rc11": None, "cpp20": None},
     ),
     "WRC+data+addr": (shaped(WRC, "", "", data="1:0>1", addr="2:0>1"), {"power": None, "armv7": None, "rmo": "rmo"}),
     "WRC+lwsync+addr": (
@@ -219,7 +235,10 @@ CLASSICS: dict[str, tuple[Execution, dict[str, str | None]]] = {
     "R+lwsync+sync": (shaped(R, "lwsync", "sync"), {"power": None, "ghb-power": "ghb"}),
     "R+syncs": (shaped(R, "sync", "sync"), {"power": "propagation"}),
     "R+mfences": (shaped(R, "", "mfence"), {"tso": "tso", "pso": None}),
-    "2+2W": (shaped(TWO_TWO_W, ""), {"tso": "tso", "pso": None, "power": None, "aarch64": None, "rc11": None}),
+    "2+2W": (
+        shaped(TWO_TWO_W, ""),
+        {"tso": "tso", "pso": None, "power": None, "aarch64": None, "rc11": None, "cpp20": None},
+    ),
     "2+2W+lwsyncs": (shaped(TWO_TWO_W, "lwsync"), {"power": "propagation", "pso": "pso", "rmo": "rmo"}),
     "2+2W+reservations": (
         execution("Rx1 Wx2 Ry0 Wy1", "Ry1 Wy2 Rx0 Wx1", lxsx="0:0>1 0:2>3 1:0>1 1:2>3"),
@@ -309,5 +328,22 @@ def test_aarch64_details(threads: tuple[str, ...], relations: dict[str, str], fo
         (("Wx1 mfence Wy1.relaxed", "Ry1.relaxed mfence Rx1"), True),
     ],
 )
-def test_rc11_flags_data_races(threads: tuple[str, ...], race: bool) -> None:
-    assert failing("rc11", execution(*threads), flags=True) == ({"data-race"} if race else set())
+@pytest.mark.parametrize("model", OF_C)
+def test_models_of_c_flag_data_races(model: str, threads: tuple[str, ...], race: bool) -> None:
+    assert failing(model, execution(*threads), flags=True) == ({"data-race"} if race else set())
+
+
+@pytest.mark.parametrize(
+    ("threads", "model", "race"),
+    [
+        (("Wx1 Wy1.release Wy2.relaxed", "Ry2.acquire Rx1"), "rc11", False),
+        (("Wx1 Wy1.release Wy2.relaxed", "Ry2.acquire Rx1"), "cpp20", True),
+        (("Wx1 Wy1.release Wy2.release", "Ry2.acquire Rx1"), "cpp20", False),
+        (("Wx1 c11.release Wy1.relaxed Wy2.relaxed", "Ry2.acquire Rx1"), "cpp20", False),
+        (("Wx1 Wy1.release Wy2.relaxed", "Ry1.acquire Rx1"), "cpp20", False),
+    ],
+)
+def test_stores_of_the_same_thread_continue_a_release_sequence_of_rc11_only(
+    threads: tuple[str, ...], model: str, race: bool
+) -> None:
+    assert failing(model, execution(*threads), flags=True) == ({"data-race"} if race else set())

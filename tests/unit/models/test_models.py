@@ -13,7 +13,7 @@ from dekker.execution import Execution, base_value
 from dekker.ir.fences import FENCES
 from dekker.models import FOLDER, describe, load_model, model_names
 
-BUILT_IN = ["sc", "ibm370", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "rc11"]
+BUILT_IN = ["sc", "ibm370", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "cpp20", "rc11"]
 SYNTHETIC = ["ghb-power", "ghb-pso", "ghb-rmo", "ghb-tso"]
 
 
@@ -146,6 +146,7 @@ def test_compiled_models_mean_what_their_files_say(name: str, execution: Executi
         ("sc", "aarch64"),
         ("sc", "riscv"),
         ("sc", "rc11"),
+        ("rc11", "cpp20"),
         ("power", "armv7"),
         ("tso", "ghb-tso"),
         ("ghb-tso", "tso"),

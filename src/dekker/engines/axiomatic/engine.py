@@ -50,7 +50,7 @@ from dekker.ir.instructions import Await
 from dekker.ir.layout import layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
-from dekker.models import is_built_in
+from dekker.models import shipped_as
 from dekker.resources import resident_mb
 from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
 from dekker.task import Task
@@ -157,7 +157,7 @@ class _Oracle:
 
     def _grown_structures(self) -> Iterator[Structure]:
         limits, model = self.task.limits, self.task.model
-        coherent = is_built_in(model)
+        coherent = shipped_as(model) is not None
         growth = Growth(
             self.program,
             self.layout,

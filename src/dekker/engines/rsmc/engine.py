@@ -19,7 +19,7 @@ from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
-from dekker.models import is_built_in
+from dekker.models import shipped_as
 from dekker.native import (
     TRACE_KINDS,
     Exploration,
@@ -63,7 +63,7 @@ def run(task: Task) -> Result:
         raise UnsupportedError(f"the rsmc engine cannot run '{task.model.name}': {error}") from None
     if exploration.guess is not None:
         raise _guess(task, *exploration.guess)
-    if not is_built_in(task.model):
+    if shipped_as(task.model) is None:
         _require_freedom_from_deadlocks(task, exploration)
     if exploration.mixed_sizes is not None:
         raise _mixed_sizes(task.program, *exploration.mixed_sizes)
@@ -142,14 +142,15 @@ def commit_order(task: Task) -> CommitOrder:
             f"the rsmc engine cannot run '{model.name}': '{FINAL_WRITES}' is known only when an execution is complete",
             hint="use --engine axiomatic",
         )
-    if is_built_in(model) and model.name in COMMIT_ORDERS:
-        unknown = NOT_FOR_UPDATES.get(model.name, frozenset())
+    name = shipped_as(model)
+    if name in COMMIT_ORDERS:
+        unknown = NOT_FOR_UPDATES.get(name, frozenset())
         if unknown and any(event.tags & unknown for event in program_events(task.program)):
             raise UnsupportedError(
                 f"the rsmc engine knows no valid commit-before order for these atomic updates under '{model.name}'",
                 hint="use --engine axiomatic",
             )
-        return COMMIT_ORDERS[model.name]
+        return COMMIT_ORDERS[name]
     found = derive_order(model.program, program_events(task.program))
     if isinstance(found, Refusal):
         raise UnsupportedError(

@@ -87,6 +87,7 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "ibm370": IN_ORDER,
     "tso": IN_ORDER,
     "pso": IN_ORDER,
+    "cpp20": IN_ORDER,
     "rc11": IN_ORDER,
     "power": CommitOrder(in_order=False),
     "armv7": CommitOrder(in_order=False, same_location_writes=False, forwarding=True),

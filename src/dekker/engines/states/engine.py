@@ -16,7 +16,7 @@ from dekker.ir.conditions import compile_formula
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
-from dekker.models import is_built_in
+from dekker.models import shipped_as
 from dekker.native import VIOLATIONS, Action, Place, StateSearch, search_states
 from dekker.result import Result, Violation
 from dekker.source import Span
@@ -32,10 +32,10 @@ ALL_BITS = mask(64)
 
 def run(task: Task) -> Result:
     """Every state that the program can reach. Final states are counted, not executions."""
-    name = task.model.name
-    if name not in MODELS or not is_built_in(task.model):
+    name = shipped_as(task.model)
+    if name not in MODELS:
         raise UnsupportedError(
-            f"the states engine knows the models {', '.join(MODELS)} that come with Dekker, not '{name}'",
+            f"the states engine knows the models {', '.join(MODELS)} that come with Dekker, not '{task.model.name}'",
             hint="use --engine rsmc or --engine axiomatic",
         )
     sections = ExactSections(task.program, task.search.exact_sections)
@@ -75,7 +75,7 @@ def _attempts(task: Task) -> Iterator[tuple[int, Limits]]:
     if task.search.buffer is not None:
         bounds: tuple[int, ...] = (task.search.buffer,)
     else:
-        bounds = (0,) if task.model.name == "sc" else GROWING_BOUNDS
+        bounds = (0,) if shipped_as(task.model) == "sc" else GROWING_BOUNDS
     started = time.perf_counter()
     for bound in bounds:
         limits = task.limits

@@ -38,7 +38,7 @@ _DEFAULT_MODELS = {
     "ARM": "armv7",
     "AArch64": "aarch64",
     "RISCV": "riscv",
-    "C": "rc11",
+    "C": "cpp20",
 }
 
 

@@ -5,7 +5,8 @@ of processors and everything else stay as they are, so a program that was compil
 A jump to an access leads to the fences in front of it. What is put in has the span of what it belongs to.
 
 Behind a compare-exchange the fences differ for success and failure, in front of it they are those of the success order
-joined with the failure order. Consume is acquire, as in all compilers.
+joined with the failure order. Consume is acquire, as in all compilers. A weak one that becomes one instruction fails
+only if the values differ.
 
 Unlike other passes this one moves instructions, so a witness is one of the compiled program. It makes loops out of
 updates; so the pass for waiting loops should run before it, because it knows compare-exchanges better than their loops,
@@ -186,7 +187,8 @@ def _compare_exchange(exchange: CompareExchange, output: _Output) -> None:
     joined = _join(exchange.order, exchange.failure_order)
     row = output.row(output.mapping.exchanges, joined, "a compare-exchange")
     if row.store_order is None:
-        _surround(replace(exchange, order=row.order, failure_order=row.order), exchange.dst, row, output)
+        one = replace(exchange, order=row.order, failure_order=row.order, weak=False)
+        _surround(one, exchange.dst, row, output)
         return
     after_failure = row.after if exchange.failure_order in _ACQUIRES else ()
     again, failed, done = output.fresh("again"), output.fresh("failed"), output.fresh("done")

@@ -51,7 +51,7 @@ Exchanges
   the writes that come after what they read are the same. All other relations only lose events. What is new are pairs
   of reads-from (w, r). What they add to the model's orders was there before:
   - sc, tso, pso, riscv: co from w to Uw and rf from Uw to r are both in the global order.
-  - rc11: r synchronises with what w belongs to, because release sequences go on through updates; eco has co; rf.
+  - cpp20, rc11: r synchronises with what w belongs to, because release sequences go on through updates; eco has co; rf.
   - aarch64: if w is of another thread, rfe, rmw and rfe are; if not, lws from w to Uw and rfe. In a chain of rounds,
     lws leads from the first read to the last write.
   - power: ppo holds po-loc from reads to writes, so w, Ur, Uw and r are in happens-before. If w is of the same thread,

@@ -9,8 +9,7 @@ from dekker.report.check_report import (
     CheckViolation,
     check_text,
     coverage,
-    cuts,
-    engine_limits,
+    fine_print,
     place_of,
     violation_lines,
 )
@@ -72,7 +71,7 @@ def _entry(report: CheckReport, texts: Mapping[str, str], sources: Sources) -> P
         "sentence": SENTENCES[report.verdict] if report.error is None else "The program could not be checked.",
         "cells": _cells(report),
         "facts": _facts(report),
-        "notes": [*cuts(report), *engine_limits(report.result)] if report.error is None else [],
+        "notes": [*fine_print(report)] if report.error is None else [],
         "findings": [_finding(violation) for violation in report.violations],
     }
     if report.error is not None:

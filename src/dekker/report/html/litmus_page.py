@@ -132,7 +132,7 @@ def _facts(record: Record, limits: Limits) -> list[tuple[str, str]]:
         ("Engine", record.engine),
         ("File", record.file),
         ("Condition", record.condition),
-        ("Observation", f"{record.observation} {record.positive} {record.negative}" if record.observation else ""),
+        ("Observation", " ".join(map(str, (record.observation, *record.counts))) if record.observation else ""),
         ("Loops", f"up to {limits.unroll} rounds (--unroll)" if record.error is None else ""),
         ("Limits", _limits_text(limits)),
         ("Stopped by", LIMITS.get(record.stopped_by, record.stopped_by) if record.stopped_by else ""),

@@ -18,6 +18,7 @@ from dekker.ir.program import Program
 from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.result import Result, Verdict, verdict
+from dekker.run.prepare import prepare
 from dekker.run.violations import _place_is
 from dekker.run.witnesses import checked_witness
 from dekker.source import Source
@@ -112,7 +113,7 @@ def test_the_bound_that_was_covered() -> None:
                    "thread P runs P\nthread Q runs Q\n")  # fmt: skip
     result = run(endless, buffer=2)
     assert result.bound == "store buffers hold no more than 2 entries (--buffer 2)"
-    assert verdict(result, None) is Verdict.SAFE_WITHIN_BOUND
+    assert verdict(result, None) is Verdict.UNKNOWN
     assert run(endless).statistics["buffer"] == 32
     assert run(endless, "sc").bound == ""
 
@@ -332,3 +333,34 @@ def test_buffers_that_are_full_of_stores_to_one_place_are_flushed_in_few_ways() 
     program = parse_program(Source("turns.ir", text + "thread P0 runs P\nthread P1 runs P\nobserve [x].4\n"))
     result = engine.run(Task(program, load_model("tso"), search=Search(buffer=16)))
     assert (result.stopped_by, result.statistics["largest_buffer"]) == (None, 16)
+
+
+# --- threads that never end
+
+
+RUNS_FOR_EVER = (
+    HEADER
+    + """
+function P0() {
+again:
+  a = load.4 [&x]
+  branch b eq.32 0 -> reads
+  jump again
+reads:
+  b = load.4 [&y]
+  jump again
+}
+thread P0 runs P0
+"""
+)
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "pso"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_thread_that_reads_for_ever_does_not_wait(model: str, jobs: int) -> None:
+    """It has no await that fails, so that there is no deadlock to be shown."""
+    program = prepare(read(RUNS_FOR_EVER), load_model(model))
+    result = run(program, model, Limits(timeout_s=5), jobs)
+    assert result.stopped_by is None
+    assert not result.deadlocks
+    assert not result.states

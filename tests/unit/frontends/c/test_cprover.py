@@ -10,10 +10,11 @@ from tests.unit.frontends.c.programs import from_c, needs_compiler
 from dekker.errors import InputError, UnsupportedError
 from dekker.frontends.c import parse_c
 from dekker.frontends.c.cprover import start_threads
-from dekker.ir.instructions import Spawn
+from dekker.ir.instructions import Spawn, Store
 from dekker.models import load_model
-from dekker.result import Result
+from dekker.result import Result, Verdict
 from dekker.run.check import CheckOptions, check_program
+from dekker.task import Limits, Search
 
 pytestmark = needs_compiler
 
@@ -173,3 +174,46 @@ def test_texts_that_no_compiler_would_take(text: str) -> None:
 def test_a_text_without_labels_is_not_changed() -> None:
     text = '# 1 "a.c"\nint f(int __CPROVER_ASYNC_1) { return 1 ? __CPROVER_ASYNC_1 : 2; }\n'
     assert start_threads(text) == text
+
+
+BUFFERED = """int x, y, r1, r2, d1, d2;
+int main(void) {
+__CPROVER_ASYNC_1: { x = 1; r1 = y; d1 = 1; }
+__CPROVER_ASYNC_2: { y = 1; r2 = x; d2 = 1; }
+  __CPROVER_assume(d1 && d2);
+  __CPROVER_assert(r1 || r2, "one is seen");
+}
+"""
+
+
+def test_a_thread_holds_its_statement_alone(tmp_path: Path) -> None:
+    functions = from_c(tmp_path, BUFFERED).functions
+    spawns = {function.name: sum(isinstance(step, Spawn) for step in function.body) for function in functions}
+    assert spawns == {"main": 2, "main%async0": 0, "main%async1": 0}
+    stores = {function.name: sum(isinstance(step, Store) for step in function.body) for function in functions}
+    assert stores == {"main": 0, "main%async0": 3, "main%async1": 3}
+
+
+def test_a_thread_that_starts_threads(tmp_path: Path) -> None:
+    text = main_of("__CPROVER_ASYNC_1: { __CPROVER_ASYNC_2: right(one); left(); }")
+    functions = from_c(tmp_path, text).function_by_name
+    spawns = {name: sum(isinstance(step, Spawn) for step in function.body) for name, function in functions.items()}
+    assert {name: count for name, count in spawns.items() if name.startswith("main")} == {
+        "main": 1,
+        "main%async0": 1,
+        "main%async1": 0,
+    }
+    assert not result_of(tmp_path, text).violations
+    assert result_of(tmp_path, text, "tso").violations
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "states", "transform", "axiomatic", "all"])
+@pytest.mark.parametrize("buffer", [None, 2])
+def test_engines_agree_about_threads_at_labels(engine: str, buffer: int | None, tmp_path: Path) -> None:
+    fenced = BUFFERED.replace("x = 1;", "x = 1; __sync_synchronize();").replace(
+        "y = 1;", "y = 1; __sync_synchronize();"
+    )
+    limits = Limits(unroll=4, counts_known_rounds=False, stop_at_first=engine != "all")
+    options = CheckOptions(engine=engine, limits=limits, search=Search(buffer=buffer))
+    for text, expected in ((BUFFERED, Verdict.UNSAFE), (fenced, Verdict.SAFE)):
+        assert check_program(from_c(tmp_path, text), load_model("tso"), options).verdict is expected

@@ -15,7 +15,7 @@ from dekker.result import Result
 from dekker.source import Span
 from dekker.task import Limits, Task
 
-MODELS = ("sc", "tso", "power", "rc11")
+MODELS = ("sc", "tso", "power", "cpp20", "rc11")
 
 HEADERS = """#define _GNU_SOURCE
 #include <assert.h>

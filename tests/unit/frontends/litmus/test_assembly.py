@@ -151,7 +151,7 @@ def test_equal_cells_share_their_instructions() -> None:
         ("AARCH64", "AArch64", "aarch64"),
         ("RISCV", "RISCV", "riscv"),
         ("RISC-V", "RISCV", "riscv"),
-        ("C", "C", "rc11"),
+        ("C", "C", "cpp20"),
     ],
 )
 def test_architectures_and_their_models(word: str, architecture: str, model: str) -> None:

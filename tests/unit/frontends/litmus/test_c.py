@@ -79,7 +79,7 @@ exists (1:r0=1 /\\ 1:r1=0 /\\ x=1)
 def test_program() -> None:
     program = parse(MESSAGE_PASSING)
     assert (program.name, program.architecture) == ("MP+rel+acq", "C")
-    assert default_model(program.architecture) == "rc11"
+    assert default_model(program.architecture) == "cpp20"
     assert program.objects == (Object("x", 8, (Cell(0, 4, 0),)), Object("y", 8, (Cell(0, 4, 0),)))
     assert program.threads == (Thread("P0", "P0"), Thread("P1", "P1"))
     assert shown(program) == ["store.4 [&y] = 1", "store.4 [&x] = 1 release"]

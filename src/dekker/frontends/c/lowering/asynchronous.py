@@ -3,6 +3,9 @@
 `__dekker_async` is first a call of `%async`. Then the function is copied: the copy begins behind that call, with the
 registers that are live there as its parameters, and runs as the new thread. So a thread has copies of the local
 variables of the function that starts it, except those whose addresses are taken: these they share.
+
+What the call returns is known in each, and so is where control goes. What it never comes to is left out: otherwise
+whoever looks at the text alone would see a thread that starts itself again.
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dekker.ir.expressions import ONE, ZERO, Address, Reg
-from dekker.ir.flow import live_at_starts, used
-from dekker.ir.instructions import Assign, Call, Instruction, Jump, Spawn
+from dekker.ir.flow import defined, live_at_starts, successors, used
+from dekker.ir.instructions import Assign, Await, Branch, Call, Instruction, Jump, Spawn
+from dekker.ir.passes.symbolic import evaluate
 from dekker.ir.program import Function
 from dekker.source import Span
 
-MARK = Address("%async")
+THREAD_COPY = "%async"
+"""In the name of a copy, behind that of the function."""
+MARK = Address(THREAD_COPY)
 
 
 def split_threads(functions: dict[str, Function], own_object: Sequence[Instruction], own: str) -> dict[str, Function]:
@@ -25,9 +31,13 @@ def split_threads(functions: dict[str, Function], own_object: Sequence[Instructi
     found: dict[str, Function] = {}
     for name, function in functions.items():
         places = [index for index, step in enumerate(function.body) if is_mark(step)]
-        found[name] = _spawning(function, places, own) if places else function
+        if not places:
+            found[name] = function
+            continue
+        spawning = _spawning(function, places, own)
+        found[name] = _reached(spawning)
         for number, place in enumerate(places):
-            found[_copy_name(name, number)] = _copy(found[name], number, place, own_object, own)
+            found[_copy_name(name, number)] = _reached(_copy(spawning, number, place, own_object, own))
     return found
 
 
@@ -36,7 +46,7 @@ def is_mark(step: Instruction) -> bool:
 
 
 def _copy_name(function: str, number: int) -> str:
-    return f"{function}%async{number}"
+    return f"{function}{THREAD_COPY}{number}"
 
 
 def _spawning(function: Function, places: Sequence[int], own: str) -> Function:
@@ -85,3 +95,63 @@ def _copy(function: Function, number: int, place: int, own_object: Sequence[Inst
         labels=labels,
         spans=(*spans, *function.spans),
     )
+
+
+_Numbers = dict[str, int]
+"""Registers whose values are known."""
+
+
+def _reached(function: Function) -> Function:
+    """Without what control never comes to."""
+    known = _numbers_at(function)
+    body: list[Instruction] = []
+    spans: list[Span | None] = []
+    starts: list[int] = []
+    for index, step in enumerate(function.body):
+        starts.append(len(body))
+        if index not in known:
+            continue
+        taken = _is_taken(step, known[index])
+        if taken is not False:
+            body.append(Jump(step.target) if taken and isinstance(step, Branch) else step)
+            spans.append(function.span(index))
+    starts.append(len(body))
+    targets = {step.target for step in body if isinstance(step, Jump | Branch | Await)}
+    labels = {label: starts[index] for label, index in function.labels.items() if label in targets}
+    return replace(function, body=tuple(body), labels=labels, spans=tuple(spans))
+
+
+def _numbers_at(function: Function) -> dict[int, _Numbers]:
+    """At each instruction that control comes to."""
+    found: dict[int, _Numbers] = {0: {}}
+    pending = [0]
+    while pending:
+        index = pending.pop()
+        if index == len(function.body):
+            continue
+        step, known = function.body[index], found[index]
+        after = _after(step, known)
+        taken = _is_taken(step, known)
+        targets = successors(function, index)
+        for target in targets if taken is None else targets[taken : taken + 1]:
+            before = found.get(target)
+            both = after if before is None else dict(before.items() & after.items())
+            if both != before:
+                found[target] = both
+                pending.append(target)
+    return found
+
+
+def _is_taken(step: Instruction, known: _Numbers) -> bool | None:
+    """Whether the branch is taken; None if that is not known, or it is no branch."""
+    decided = evaluate(step.condition, known.get) if isinstance(step, Branch) else None
+    return bool(decided) if isinstance(decided, int) else None
+
+
+def _after(step: Instruction, known: _Numbers) -> _Numbers:
+    overwritten = defined(step)
+    after = {name: number for name, number in known.items() if name not in overwritten}
+    number = evaluate(step.value, known.get) if isinstance(step, Assign) else None
+    if isinstance(step, Assign) and isinstance(number, int):
+        after[step.dst] = number
+    return after

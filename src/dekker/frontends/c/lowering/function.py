@@ -65,6 +65,7 @@ class FunctionLowering:
     block: Block = field(default_factory=lambda: Block(""))
     next_block: str | None = None
     atomic: bool = False
+    has_waits: bool | None = None
     ended: bool = False
     """Set by an instruction behind which control does not go on, so that the rest of its block is dropped."""
 
@@ -192,6 +193,7 @@ class FunctionLowering:
         span = self.symbol.debug.span(instruction.debug)
         if span is not None:
             self.emitter.span = span
+        self.unit.runtime.before(self, instruction)
         try:
             self.handlers[type(instruction)](self, instruction)
         except (Problem, SizeUnknown) as problem:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dekker.frontends.c.runtime.allocation import ALLOCATION
 from dekker.frontends.c.runtime.asynchronous import ASYNCHRONOUS
 from dekker.frontends.c.runtime.atomics import ATOMICS
@@ -17,10 +19,15 @@ from dekker.frontends.c.runtime.formatting import FORMATTING
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Runtime
 from dekker.frontends.c.runtime.locks import LOCKS
 from dekker.frontends.c.runtime.output import OUTPUT
+from dekker.frontends.c.runtime.rechecking import note_effect
 from dekker.frontends.c.runtime.refused import REFUSED
 from dekker.frontends.c.runtime.strings import STRINGS
 from dekker.frontends.c.runtime.threads import THREADS
 from dekker.frontends.c.runtime.waiting import WAITING
+
+if TYPE_CHECKING:
+    from dekker.frontends.c.llvm.syntax import Instruction
+    from dekker.frontends.c.lowering.function import FunctionLowering
 
 _ANY_NUMBER = External(nondet)
 _PATTERNS = {**CPLUSPLUS_PATTERNS, **WAITING_PATTERNS}
@@ -36,6 +43,9 @@ class Library(Runtime):
         if found is not None or not name.startswith("_ZN"):
             return found
         return next((item for pattern, item in _PATTERNS.items() if pattern.fullmatch(name)), None)
+
+    def before(self, lowering: FunctionLowering, instruction: Instruction) -> None:
+        note_effect(lowering, instruction)
 
     def source_of(self, name: str) -> str | None:
         path = source_of(name)

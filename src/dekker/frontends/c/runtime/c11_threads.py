@@ -69,7 +69,7 @@ C11_THREADS: Mapping[str, External] = {
     "thrd_equal": THREADS["pthread_equal"],
     "mtx_init": External(_init),
     "mtx_lock": on_mutex(_lock),
-    "mtx_trylock": mutex_try(_BUSY),
+    "mtx_trylock": mutex_try(_BUSY, weak=True),
     "mtx_timedlock": mutex_try(_TIMED_OUT),
     "mtx_unlock": on_mutex(_unlock),
     "mtx_destroy": template("mutex_destroy"),

@@ -31,6 +31,10 @@ def _lock(call: ExternalCall) -> None:
 
 
 def _try_lock(call: ExternalCall) -> Expr:
+    return binary("eq", 32, try_lock_mutex(call, call.argument(0), 1, weak=True), ZERO)
+
+
+def _try_lock_for(call: ExternalCall) -> Expr:
     return binary("eq", 32, try_lock_mutex(call, call.argument(0), 1), ZERO)
 
 
@@ -169,7 +173,7 @@ CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
     re.compile(_SET_DATA): External(_release_data, overrides=True),
     re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
     re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(
-        _try_lock, overrides=True, needs_context=True
+        _try_lock_for, overrides=True, needs_context=True
     ),
     re.compile(r"_ZNSt3__118condition_variable(8wait_for|10wait_until)[BI].*ENS_9cv_statusE.*"): External(
         _status_of_wait, overrides=True, needs_context=True

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from dekker.frontends.c.llvm.syntax import Instruction
 from dekker.frontends.c.llvm.types import Integer, Type
 from dekker.frontends.c.lowering.arithmetic import Parts
 from dekker.frontends.c.lowering.emitter import Emitter
@@ -105,6 +106,9 @@ class Runtime:
 
     def find(self, name: str) -> External | None:
         return self.table.get(name)
+
+    def before(self, lowering: FunctionLowering, instruction: Instruction) -> None:
+        """Called before each instruction of a function is lowered."""
 
     def source_of(self, name: str) -> str | None:
         """A file that defines the function and can be compiled with the program."""

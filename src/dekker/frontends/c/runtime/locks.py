@@ -6,12 +6,15 @@ calls nothing that unlocks mutexes; otherwise one read more, which finds out whe
 the thread does not hold, destroying what is locked and locking what is destroyed are violations; kinds that promise an
 error code return it instead. A thread that locks a normal mutex twice waits for ever: a deadlock.
 
-Waiting with a time limit succeeds, or fails at some moment when the lock is taken: time itself is not modelled.
+Waiting with a time limit succeeds, or fails at some moment when the lock is taken: time itself is not modelled. Where
+the standard lets a try fail although the mutex is free (`std::mutex::try_lock`, `mtx_trylock`, not
+`pthread_mutex_trylock`), it is a weak compare-exchange.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate
 from dekker.frontends.c.lowering.function import SELF
@@ -19,7 +22,7 @@ from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.whole_program import has_static_kinds, is_used, unlocks_only_here
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
-from dekker.ir.instructions import Load, Store
+from dekker.ir.instructions import CompareExchange, Load, Store
 
 EBUSY = 16
 ETIMEDOUT = 110
@@ -69,9 +72,17 @@ def lock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
     return expand(call, "lock", *operands, instead=chosen_templates(call))
 
 
-def try_lock_mutex(call: ExternalCall, mutex: Expr, busy: int) -> Expr:
+def try_lock_mutex(call: ExternalCall, mutex: Expr, busy: int, *, weak: bool = False) -> Expr:
+    """`weak`: it may fail although the mutex is free, where a weak compare-exchange may."""
     operands = (mutex, THREAD, static_kind(call, mutex), Const(busy))
-    return expand(call, "trylock", *operands, instead=chosen_templates(call))
+    body = call.emitter.body
+    start = len(body)
+    result = expand(call, "trylock", *operands, instead=chosen_templates(call))
+    if weak:
+        body[start:] = [
+            replace(step, weak=True) if isinstance(step, CompareExchange) else step for step in body[start:]
+        ]
+    return result
 
 
 def unlock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
@@ -129,8 +140,8 @@ def on_mutex(action: Handler) -> External:
     return External(action, needs_context=True)
 
 
-def mutex_try(busy: int) -> External:
-    return on_mutex(lambda call: try_lock_mutex(call, call.argument(0), busy))
+def mutex_try(busy: int, *, weak: bool = False) -> External:
+    return on_mutex(lambda call: try_lock_mutex(call, call.argument(0), busy, weak=weak))
 
 
 LOCKS: Mapping[str, External] = {

@@ -1,22 +1,61 @@
-"""Whether a wait for a condition variable stands in a loop that does nothing but check its condition again."""
+"""Waits for condition variables in loops that do nothing but check their condition again.
+
+Such a wait has a number in its function. When it ends without a signal, the register `%early` takes that number, and
+every step that has an effect sets it to 0: if control comes back to the wait and the number is still there, nothing
+has happened in between.
+"""
 
 from __future__ import annotations
+
+import re
 
 from dekker.frontends.c.linking import Linked
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Block, Header, Instruction
 from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.runtime.interface import ExternalCall
+from dekker.frontends.c.runtime.whole_program import has_match
+from dekker.ir.expressions import ZERO
+from dekker.ir.instructions import Assign
+
+EARLY = "%early"
+_WAITS = re.compile(
+    r"pthread_cond_(wait|timedwait|clockwait)|cnd_(wait|timedwait)"
+    r"|_ZNSt3__118condition_variable(4wait|8wait_for|10wait_until|15__do_timed_wait).*"
+)
+_IMPATIENT = re.compile(r"(call|invoke) [^\n]*@(pthread_mutex_(trylock|timedlock|clocklock)|mtx_timedlock)\b")
+"""Calls that tell whether someone holds a mutex at the moment. Those that may fail anyway do not, and the mutexes of
+C++ that wait for a time do not go with `std::condition_variable`."""
 
 _HARMLESS = (
-    *(syntax.Load, syntax.Binary, syntax.Unary, syntax.Compare, syntax.Cast, syntax.Select, syntax.ElementPointer),
+    *(syntax.Binary, syntax.Unary, syntax.Compare, syntax.Cast, syntax.Select, syntax.ElementPointer),
     *(syntax.Extract, syntax.Insert, syntax.Phi, syntax.Jump, syntax.Branch, syntax.Switch, syntax.DebugValue),
 )
 _HARMLESS_INTRINSICS = ("llvm.dbg.", "llvm.lifetime.", "llvm.assume", "llvm.expect", "llvm.experimental.noalias")
 _DEEPEST_CALL = 8
 
 
-def checks_again(call: ExternalCall) -> bool:
+def site_of(call: ExternalCall) -> int:
+    """The number of a wait that checks its condition again; 0 if it does not, or if it can be told that it did."""
+    if not _checks_again(call) or has_match(call, _IMPATIENT):
+        return 0
+    return 1 + len(call.emitter.body)
+
+
+def note_effect(f: FunctionLowering, item: Instruction) -> None:
+    """Before each step of a function."""
+    if f.has_waits is None:
+        f.has_waits = any(_is_wait(step) for block in f.blocks for step in block.instructions)
+    if f.has_waits and not _is_wait(item) and not _is_harmless(f, f.symbol, item, _DEEPEST_CALL):
+        f.emitter.emit(Assign(EARLY, ZERO))
+
+
+def _is_wait(item: Instruction) -> bool:
+    name = _callee(item)
+    return name is not None and _WAITS.fullmatch(name) is not None
+
+
+def _checks_again(call: ExternalCall) -> bool:
     """Can control go from behind the call to the call again with nothing but reads and computations on the way?"""
     lowering = call.lowering
     waits = [i for i, item in enumerate(lowering.block.instructions) if _callee(item) == call.name]
@@ -59,6 +98,9 @@ def _callee(item: Instruction) -> str | None:
 
 
 def _is_harmless(f: FunctionLowering, symbol: Linked, item: Instruction, depth: int) -> bool:
+    """Does it only compute, or read what does not change while the mutex is held?"""
+    if isinstance(item, syntax.Load):
+        return not item.order and not item.volatile
     if isinstance(item, _HARMLESS):
         return True
     name = _callee(item)

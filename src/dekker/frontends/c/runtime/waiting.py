@@ -3,10 +3,11 @@
 A wait for a condition variable gives the mutex back, waits for a signal, and locks the mutex again. A signal ends one
 of the waits that go on, any of them; one that comes before the wait is lost.
 
-Waits may also end without a signal. That matters where the program does not check its condition again: such waits may
-end so, once in each call of the function that waits. In a loop that does nothing but check the condition, as in
-`while (!ready) pthread_cond_wait(&c, &m);`, a wait ends with a signal only: without one, the thread would wait again,
-or go on as if it came later and did not wait at all. A wait with a time limit may end with it at any time.
+Each wait may also end without a signal. In a loop that does nothing but check its condition again, as in
+`while (!ready) pthread_cond_wait(&c, &m);`, that is followed only if the condition holds then: otherwise the thread
+waits again, and all it did was to hold the mutex for a moment. Nobody can tell, unless someone tries to lock a mutex
+without waiting, or the condition may change while the mutex is held (it reads atomic or volatile variables): there the
+rounds of the loop count like those of any other. A wait with a time limit may end with it at any time.
 
 All of them synchronise with acquire and release order.
 """
@@ -20,7 +21,7 @@ from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, static_kind, template
-from dekker.frontends.c.runtime.rechecking import checks_again
+from dekker.frontends.c.runtime.rechecking import site_of
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.whole_program import is_used
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
@@ -33,14 +34,19 @@ _O_CREAT, _O_EXCL = 0o100, 0o200
 
 
 def wait(call: ExternalCall, condition: Expr, mutex: Expr) -> Expr:
-    operands = (condition, mutex, THREAD, static_kind(call, mutex))
-    name = "condition_signalled_wait" if checks_again(call) else "condition_wait"
-    return expand(call, name, *operands, instead=chosen_templates(call))
+    return _waiting(call, "condition_wait", condition, mutex)
 
 
 def timed_wait(call: ExternalCall, condition: Expr, mutex: Expr, timeout: int) -> Expr:
-    operands = (condition, mutex, THREAD, static_kind(call, mutex), Const(timeout))
-    return expand(call, "condition_timedwait", *operands, instead=chosen_templates(call))
+    """`timeout` is its value when the time is up."""
+    if timeout == 0:
+        return _waiting(call, "condition_untold_wait", condition, mutex)
+    return _waiting(call, "condition_timedwait", condition, mutex, Const(timeout))
+
+
+def _waiting(call: ExternalCall, name: str, condition: Expr, mutex: Expr, *more: Expr) -> Expr:
+    operands = (condition, mutex, THREAD, static_kind(call, mutex), Const(site_of(call)), *more)
+    return expand(call, name, *operands, instead=chosen_templates(call))
 
 
 def _wait(call: ExternalCall) -> Expr:

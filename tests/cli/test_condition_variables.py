@@ -1,0 +1,137 @@
+"""Waits that end without a signal, and locks that may fail or block for no reason of their own: in every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import dekker
+from tests.unit.frontends.c.programs import needs_compiler
+
+pytestmark = needs_compiler
+
+HEADER = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <threads.h>
+#include <time.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+int x, waiters, k, r;
+_Atomic int y, z;
+#define lock() pthread_mutex_lock(&m)
+#define unlock() pthread_mutex_unlock(&m)
+#define wait() pthread_cond_wait(&c, &m)
+#define signal() pthread_cond_signal(&c)
+"""
+
+TELL = "lock(); x = 1; signal(); unlock();"
+TELL_LATE = "lock(); x = 1; k = waiters; unlock(); y = 1; signal();"
+SEEN = "assert(!(k == 1 && r == 0));"
+
+PROGRAMS = {
+    "a wait ends before what precedes the signal": (
+        "lock(); waiters++; while (!x) wait(); waiters--; unlock(); r = y;",
+        TELL_LATE,
+        SEEN,
+        "UNSAFE",
+    ),
+    "a broadcast": (
+        "lock(); waiters++; while (!x) wait(); waiters--; unlock(); r = y;",
+        TELL_LATE.replace("signal()", "pthread_cond_broadcast(&c)"),
+        SEEN,
+        "UNSAFE",
+    ),
+    "nothing between the change and the signal": (
+        "lock(); waiters++; while (!x) wait(); waiters--; unlock(); r = y;",
+        "lock(); x = 1; k = waiters; y = 1; signal(); unlock();",
+        SEEN,
+        "SAFE",
+    ),
+    "the signal in a section of its own": (
+        "lock(); waiters++; while (!x) wait(); waiters--; unlock(); r = y;",
+        "lock(); x = 1; k = waiters; unlock(); y = 1; lock(); signal(); unlock();",
+        SEEN,
+        "UNSAFE",
+    ),
+    "a consumer and its producer": ("lock(); while (!x) wait(); r = x; unlock();", TELL, "assert(r == 1);", "SAFE"),
+    "no loop": ("lock(); if (!x) wait(); r = x; unlock();", TELL, "assert(r == 1);", "UNSAFE"),
+    "two ends without a signal in one call": (
+        "int n = 0; lock(); while (!x) { wait(); n++; } unlock(); r = n;",
+        TELL,
+        "assert(r < 3);",
+        "UNSAFE",
+    ),
+    "a wait that a signal does not end": (
+        "lock(); waiters = 1; while (!z) wait(); unlock();",
+        "lock(); k = waiters; unlock(); if (k) { z = 1; signal(); } else z = 1;",
+        "",
+        "UNSAFE",
+    ),
+    "two loops in a row": (
+        "lock(); while (!x) wait(); while (!waiters) wait(); unlock(); r = 1;",
+        "lock(); x = 1; signal(); unlock(); lock(); waiters = 1; signal(); unlock();",
+        "assert(r == 1);",
+        "SAFE",
+    ),
+    "one loop twice": (
+        "for (int i = 0; i < 2; i++) { lock(); while (x <= i) wait(); unlock(); }",
+        "lock(); x = 1; signal(); unlock(); lock(); x = 2; signal(); unlock();",
+        "",
+        "SAFE",
+    ),
+    "a function that waits": (
+        "lock(); while (!x) wait_once(); unlock(); r = 1;",
+        TELL,
+        "assert(r == 1);",
+        "SAFE_WITHIN_BOUND",
+    ),
+    "a time limit that is not up": (
+        "struct timespec t = {1, 0}; lock(); if (!x && !pthread_cond_timedwait(&c, &m, &t)) assert(x); unlock();",
+        TELL,
+        "",
+        "UNSAFE",
+    ),
+    "a try while nobody holds the mutex": (
+        "lock(); x = 1; unlock();",
+        "if (pthread_mutex_trylock(&m) == 0) { k = x; unlock(); } else k = 1;",
+        "assert(k == 0 || k == 1); assert(pthread_mutex_trylock(&m) == 0);",
+        "SAFE",
+    ),
+    "a try that tells of a wait": (
+        "lock(); waiters = 1; while (!x) wait(); unlock();",
+        "lock(); k = waiters; unlock(); if (k) { r = pthread_mutex_trylock(&m); if (!r) unlock(); }" + TELL,
+        "assert(r == 0);",
+        "UNSAFE",
+    ),
+    "a try of C11": ("", "mtx_t l; mtx_init(&l, mtx_plain); assert(mtx_trylock(&l) == thrd_success);", "", "UNSAFE"),
+}
+
+
+def text_of(first: str, second: str, check: str) -> str:
+    return f"""{HEADER}
+void wait_once(void) {{ wait(); }}
+void *f(void *p) {{ {first} return 0; }}
+void *g(void *p) {{ {second} return 0; }}
+int main(void) {{
+  pthread_t t, u;
+  pthread_create(&t, 0, f, 0);
+  pthread_create(&u, 0, g, 0);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+  {check}
+}}
+"""
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "states"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_ends_without_a_signal(tmp_path: Path, name: str, engine: str) -> None:
+    first, second, check, verdict = PROGRAMS[name]
+    file = tmp_path / "test.c"
+    file.write_text(text_of(first, second, check), encoding="utf-8")
+    options = ("--engine", engine, "--model", "sc", "--timeout", "30")
+    found = dekker("check", str(file), *options)
+    wanted = {"SAFE", "SAFE_WITHIN_BOUND"} if engine == "states" and verdict == "SAFE_WITHIN_BOUND" else {verdict}
+    assert found.out.split()[0] in wanted
