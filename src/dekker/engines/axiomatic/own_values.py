@@ -87,7 +87,6 @@ def _is_settled(address: int, world: World, thread: int, path: Path) -> bool:
 
 def _has_joined(path: Path, other: int, world: World) -> bool:
     """Whether the thread has seen the other one end, by itself or through others that it has joined."""
-    joined = [thread_at(event.address.term) for event in path.events[1:] if event.waits]
-    return any(
-        thread == other or (thread is not None and _has_joined(world.path(thread), other, world)) for thread in joined
-    )
+    addresses = (event.address.term for event in path.events[1:] if event.waits)
+    joined = {thread_at(address) for address in addresses if isinstance(address, int)} - {None}
+    return other in joined or any(_has_joined(world.path(thread), other, world) for thread in joined if thread)
