@@ -286,6 +286,7 @@ class Machine {
   template <class Look>
   void run_alone(Look look);
   void drop_old_nodes(ThreadState<W>& state);
+  bool goes_round_for_ever(const ThreadState<W>& state, std::int32_t head);
   static constexpr std::uint64_t steps_between_looks = 1 << 16;
   bool step_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   Value now(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node); }
@@ -417,6 +418,20 @@ class Machine {
   std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
   std::uint64_t n_alone_ = 0;
+  struct RoundAlone {
+    std::int32_t block = none;
+    std::int32_t head = none;
+    std::size_t depth = 0;
+    std::uint64_t n_changes = 0;
+    std::size_t n_objects = 0;
+    std::vector<Value> registers;
+
+    bool operator==(const RoundAlone&) const = default;
+  };
+  RoundAlone kept_round_;
+  std::uint64_t n_rounds_alone_ = 0;
+  std::uint64_t next_kept_round_ = 1;
+  std::uint64_t n_changes_alone_ = 0;  // of memory
   std::unordered_map<Address, std::uint8_t> written_alone_;
   // Events of a thread are only ever added: it is enough to know how many there were.
   struct SavedThread {

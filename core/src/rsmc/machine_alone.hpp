@@ -19,6 +19,24 @@ void Machine<W>::run_alone(Look look) {
   is_alone_ = false;
 }
 
+// Has the only thread come back to a state that it was in? Looked for among rounds that change no memory, by Brent's rule.
+template <std::size_t W>
+bool Machine<W>::goes_round_for_ever(const ThreadState<W>& state, std::int32_t head) {
+  const auto now = [&] {
+    RoundAlone round{state.block, head, state.callers.size(), n_changes_alone_, objects_.size(), {}};
+    for (const RegisterContent<W>& content : state.registers) round.registers.push_back(*value(content.node));
+    return round;
+  };
+  const RoundAlone& kept = kept_round_;
+  const bool may_be_same = kept.block == state.block && kept.head == head && kept.depth == state.callers.size() &&
+                           kept.n_changes == n_changes_alone_ && kept.n_objects == objects_.size();
+  if (may_be_same && kept == now()) return true;
+  if (++n_rounds_alone_ != next_kept_round_) return false;
+  next_kept_round_ *= 2;
+  kept_round_ = now();
+  return false;
+}
+
 // All values are known, so that those in registers are all that is needed.
 template <std::size_t W>
 void Machine<W>::drop_old_nodes(ThreadState<W>& state) {
@@ -82,8 +100,11 @@ bool Machine<W>::store_alone(ThreadState<W>& state, std::int32_t pc, const Instr
     fail(state, pc, kind_outside(address), address);
     return true;
   }
-  for (unsigned i = 0; i < instruction.size; ++i)
-    written_alone_[address + i] = static_cast<std::uint8_t>(stored >> (8 * i));
+  for (unsigned i = 0; i < instruction.size; ++i) {
+    const auto byte = static_cast<std::uint8_t>(stored >> (8 * i));
+    n_changes_alone_ += initial_byte(address + i) != byte;
+    written_alone_[address + i] = byte;
+  }
   return true;
 }
 
@@ -110,7 +131,10 @@ bool Machine<W>::update_alone(ThreadState<W>& state, std::int32_t pc, const Inst
 template <std::size_t W>
 bool Machine<W>::release_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const Value address = now(state, instruction.value);
-  if (address != 0 && can_release(state, pc, address)) object_at(address)->is_released = true;
+  if (address != 0 && can_release(state, pc, address)) {
+    object_at(address)->is_released = true;
+    ++n_changes_alone_;
+  }
   return true;
 }
 

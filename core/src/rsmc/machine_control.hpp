@@ -18,9 +18,10 @@ void Machine<W>::jump(ThreadState<W>& state, std::int32_t pc, std::int32_t targe
 template <std::size_t W>
 bool Machine<W>::go_round(ThreadState<W>& state, std::int32_t head) {
   const std::size_t depth = state.callers.size();
-  if (limits_.counts_known_rounds) return state.loops.go_round(depth, head) <= limits_.unroll || is_alone_;
+  if (limits_.counts_known_rounds) return state.loops.go_round(depth, head) <= limits_.unroll;
   const auto rounds = state.loops.go_round(depth, head, loops_of(state.block));
-  return is_alone_ || (rounds.count <= limits_.unroll && rounds.n_reading < most_reading_rounds && rounds.n_known < most_known_rounds);
+  if (is_alone_) return !goes_round_for_ever(state, head);
+  return rounds.count <= limits_.unroll && rounds.n_reading < most_reading_rounds && rounds.n_known < most_known_rounds;
 }
 
 template <std::size_t W>
