@@ -26,7 +26,13 @@ namespace {
 // The common fields, then read_class write_class failed_class.
 constexpr std::size_t instruction_fields = common_fields + 3;
 enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16 };
-enum ClassFlag : std::int64_t { flag_before_later = 1, flag_after_earlier = 2, flag_release = 4, flag_acquire = 8 };
+enum ClassFlag : std::int64_t {
+  flag_before_later = 1,
+  flag_after_earlier = 2,
+  flag_release = 4,
+  flag_acquire = 8,
+  flag_only_full_fences = 16,
+};
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
@@ -78,7 +84,8 @@ EventClass read_class(const ClassArgument& argument) {
           (flags & flag_before_later) != 0,
           (flags & flag_after_earlier) != 0,
           (flags & flag_release) != 0,
-          (flags & flag_acquire) != 0};
+          (flags & flag_acquire) != 0,
+          (flags & flag_only_full_fences) != 0};
 }
 
 Program read_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
@@ -191,8 +198,11 @@ bool keep_going(const nb::object& callback, const Statistics& statistics) {
 // object, offset, size
 using PartsArgument = std::vector<std::tuple<Address, Address, std::uint8_t>>;
 using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
-// parts, parts that are released, whether anything is, writers, trusted, numbers of threads by parent and order
-using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument,
+// object, size
+using SizesArgument = std::vector<std::pair<Address, Address>>;
+// parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
+// again, numbers of threads by parent and order
+using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -216,8 +226,9 @@ PartsArgument parts_list(const Parts& parts) {
 }
 
 Known read_known(const KnownArgument& argument) {
-  const auto& [parts, released, releases, writers, trusted, threads] = argument;
-  Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()}, {}};
+  const auto& [parts, released, releases, writers, trusted, freed, reusable, threads] = argument;
+  Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
+              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -226,7 +237,8 @@ KnownArgument known_tuple(const Known& known) {
   std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>> threads;
   for (const auto& [key, number] : known.threads) threads.emplace_back(key.first, key.second, number);
   return {parts_list(known.parts), parts_list(known.released_parts), known.releases,
-          {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()}, std::move(threads)};
+          {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()},
+          {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, std::move(threads)};
 }
 
 Work read_work(const WorkArgument& argument) {

@@ -13,9 +13,10 @@ void add_owners(Owners& total, const Owners& part) {
   }
 }
 
-// What note_part, note_release, note_writer and trust watch for, of what is known in the end.
+// What note_part, note_release, note_freed, note_writer and trust watch for, of what is known in the end.
 bool is_consistent(const Known& known) {
   if (known.releases && known.parts != known.released_parts) return false;
+  if (known.freed != known.reusable) return false;
   for (const auto& [address, thread] : known.trusted) {
     const auto writer = known.writers.find(address);
     if (writer != known.writers.end() && (thread == Knowledge::several || writer->second != thread)) return false;
@@ -31,9 +32,12 @@ bool merge(Known& total, const Known& part) {
   add_owners(total.writers, part.writers);
   add_owners(total.trusted, part.trusted);
   total.threads.insert(part.threads.begin(), part.threads.end());
+  total.freed.insert(part.freed.begin(), part.freed.end());
   return is_consistent(total);
 }
 
-Known known_at_start(const Known& known) { return {known.parts, known.parts, false, known.writers, {}, known.threads}; }
+Known known_at_start(const Known& known) {
+  return {known.parts, known.parts, false, known.writers, {}, known.freed, known.freed, known.threads};
+}
 
 }  // namespace dekker::rsmc

@@ -28,10 +28,11 @@ from dekker.report.json_lines import json_line
 from dekker.report.record import Record, outcomes
 from dekker.result import Verdict
 from dekker.run.batch import BatchOptions, Test, find_tests, run_batch, run_test
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check_program
+from dekker.run.check import CheckOptions, check_limits, check_program
 from dekker.run.compare import fitting_models
 from dekker.run.engines import ALL, ENGINES
 from dekker.run.from_text import program_from_text, text_name
+from dekker.run.prepare import with_reuse
 from dekker.task import DEFAULT_UNROLL as DEFAULT_LITMUS_UNROLL
 from dekker.task import Limits, Progress
 from dekker.witness import Witness
@@ -295,22 +296,25 @@ def _for_notebooks(text: str, picture: str | None) -> str:
 
 
 class CheckArguments(TypedDict, total=False):
-    """`engine` is one of those of `dekker check`. `language` (c, c++, llvm, litmus, rsmc or lang) says that the program
-    is a text. `timeout` is in seconds, `memory` in megabytes, `max_traces` in complete executions. `keep_going`
-    explores all instead of stopping at the first violation. `leaks`: memory that is lost at the end is a violation;
-    `deadlocks`: so are threads that wait for ever (the default). `nondet` is the range of numbers that the program
-    leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the engine counts.
-    `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`: its workers explore
-    instead (rsmc)."""
+    """`engine` is one of those of `dekker check`. `language` (c, c++, llvm, litmus, rsmc or lang) says that the
+    program is a text. `unroll` is how often loops go round whose end depends on what is read; without it that
+    is 1, then 2, then 4, as long as loops are cut. `timeout` is in seconds, `memory` in megabytes, `max_traces`
+    in complete executions. `keep_going` explores all instead of stopping at the first violation. `leaks`:
+    memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default).
+    `reuse`: an allocation may also return memory of its size that was freed. `nondet` is the range of numbers
+    that the program leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the
+    engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`:
+    its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None
-    unroll: int
+    unroll: int | None
     timeout: float | None
     memory: int | None
     max_traces: int | None
     keep_going: bool
     leaks: bool
+    reuse: bool
     deadlocks: bool
     nondet: tuple[int, int] | None
     flags: Sequence[str]
@@ -421,12 +425,13 @@ def _tests(tests: Sequence[PathLike], language: str | None) -> Iterator[Test]:
 def _check_options(
     *,
     engine: str | None = None,
-    unroll: int = DEFAULT_UNROLL,
+    unroll: int | None = None,
     timeout: float | None = None,
     memory: int | None = None,
     max_traces: int | None = None,
     keep_going: bool = False,
     leaks: bool = False,
+    reuse: bool = False,
     deadlocks: bool = True,
     nondet: tuple[int, int] | None = None,
     flags: Sequence[str] = (),
@@ -436,13 +441,10 @@ def _check_options(
     jobs: int = 1,
     cluster: str | None = None,
 ) -> CheckOptions:
-    limits = replace(
-        _limits(unroll, timeout, memory, max_traces),
-        counts_known_rounds=False,
-        stop_at_first=not keep_going and engine != ALL,
-        deadlocks=deadlocks,
-    )
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs)
+    _require_limits(unroll, timeout, memory, max_traces)
+    stops = not keep_going and engine != ALL
+    limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=deadlocks)
+    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs, reuse=reuse)
 
 
 def _batch_options(
@@ -458,17 +460,17 @@ def _batch_options(
     language: str | None = None,
     cluster: str | None = None,
 ) -> tuple[BatchOptions, int]:
-    limits = _limits(unroll, timeout, memory, max_traces)
+    _require_limits(unroll, timeout, memory, max_traces)
+    limits = Limits(unroll, timeout, memory, max_traces)
     return BatchOptions(model, _engine(engine), limits, witness=explain, explain=explain, picture=explain), jobs
 
 
-def _limits(unroll: int, timeout: float | None, memory: int | None, max_traces: int | None) -> Limits:
-    if unroll < 0:
+def _require_limits(unroll: int | None, timeout: float | None, memory: int | None, max_traces: int | None) -> None:
+    if unroll is not None and unroll < 0:
         raise InputError(f"unroll is {unroll}; loops go round 0 times or more often")
     for name, value in (("timeout", timeout), ("memory", memory), ("max_traces", max_traces)):
         if value is not None and value <= 0:
             raise InputError(f"{name} is {value}; it has to be above 0, or None for no limit")
-    return Limits(unroll, timeout, memory, max_traces)
 
 
 def _engine(name: str | None) -> str | None:
@@ -497,6 +499,8 @@ def _read(
     else:
         paths = (text_name(language),)
         read = program_from_text(os.fspath(several[0]), language, options.flags, options.cc, options.nondet)
+    if options.reuse:
+        read = with_reuse(read)
     if options.leaks:
         read = replace(read, property=replace(read.property, leaks=True))
     return read, paths

@@ -113,13 +113,15 @@ Known = tuple[
     bool,
     list[tuple[int, int]],
     list[tuple[int, int]],
+    list[tuple[int, int]],
+    list[tuple[int, int]],
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
-written where memory is released, whether any is; who writes where, and who relies on being the only one; the numbers of
-threads, by parent and order."""
+written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
+that are freed, with their sizes, and those that may be allocated again; the numbers of threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [])
+NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], [])
 
 
 @dataclass(frozen=True)
@@ -345,6 +347,7 @@ def probe(
 
 ACTIONS = (
     *("read", "write", "buffered", "commit", "fence", "choice", "spawn", "join", "begin", "end", "allocate", "release"),
+    "renew",
     *("wait", "failure"),
 )
 STATE_MODELS = ("sc", "tso", "pso")

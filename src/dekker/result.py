@@ -69,8 +69,9 @@ class Result:
     word on each location. `cut` ones go on beyond the bound, at the loops `cut_at`. `flags` are
     those of complete executions and of those in which threads wait. `too_long_at` is where an execution came to have
     more events than the engine can hold. `bound` says what the result is limited to besides, and is empty if it is not;
-    `choice` why this engine was chosen, if it was. `examples` is empty unless the
-    task asks for them; `statistics` is the work that the engine counted, under its own names."""
+    `choice` why this engine was chosen, if it was. `examples` is empty unless the task asks for them; `statistics` is
+    the work that the engine counted, under its own names. `rounds` is the bound on loops with which it was found, if
+    that has grown."""
 
     satisfying: int = 0
     violating: int = 0
@@ -89,6 +90,7 @@ class Result:
     choice: str = ""
     examples: Examples = field(default_factory=Examples)
     statistics: dict[str, int] = field(default_factory=dict)
+    rounds: int | None = None
 
     @property
     def counts_executions(self) -> bool:

@@ -22,7 +22,8 @@ SHORTEST_S = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of a run. `unroll` is how often a backward jump is followed; None means without limit. Unless
+    """Bounds of a run. `unroll` is how often a backward jump is followed; if there is a `deepest`, it grows up to that
+    as long as it cuts something. Unless
     `counts_known_rounds`, only rounds count that what other threads write may have a say in, and the rounds of an inner
     loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, or flag of the
     model, ends the run; and so does the first deadlock, if `deadlocks` are violations."""
@@ -34,10 +35,11 @@ class Limits:
     counts_known_rounds: bool = True
     stop_at_first: bool = False
     deadlocks: bool = True
+    deepest: int | None = None
 
     def of_question(self) -> Limits:
-        """Without those that only say how much work there may be."""
-        return replace(self, timeout_s=None, memory_mb=None, max_traces=None)
+        """Without those that only say how much work there may be, and what comes after it."""
+        return replace(self, timeout_s=None, memory_mb=None, max_traces=None, deepest=None)
 
 
 @dataclass(frozen=True, slots=True)

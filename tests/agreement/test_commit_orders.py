@@ -21,7 +21,7 @@ from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrd
 from dekker.errors import UnsupportedError
 from dekker.execution import Event, Execution
 from dekker.frontends import default_model, parse_program
-from dekker.ir.fences import FENCES
+from dekker.ir.fences import ALL_PAIRS, FENCES
 from dekker.ir.program import Program
 from dekker.ir.text import print_program
 from dekker.models import OF_C, load_model
@@ -97,7 +97,7 @@ def is_kept(events: tuple[Event, ...], po: list[set[int]], i: int, j: int, order
     one, other = order.local(first), order.local(second)
     pair = first.kind + second.kind
     fenced = any(
-        events[k].kind == "F" and k in po[i] and j in po[k] and pair in FENCES[events[k].fence].orders
+        events[k].kind == "F" and k in po[i] and j in po[k] and orders(events[k], pair, one.only_full_fences)
         for k in range(len(events))
     )
     if fenced or one.before_later or other.after_earlier or (one.strong_release and other.strong_acquire):
@@ -108,6 +108,11 @@ def is_kept(events: tuple[Event, ...], po: list[set[int]], i: int, j: int, order
     if second.kind == "W":
         return order.same_location_writes or not plain
     return order.same_location_reads or first.kind == "W"
+
+
+def orders(fence: Event, pair: str, only_if_full: bool) -> bool:
+    kept = FENCES[fence.fence].orders
+    return kept == ALL_PAIRS if only_if_full else pair in kept
 
 
 def has_cycle(before: list[set[int]]) -> bool:

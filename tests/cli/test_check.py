@@ -66,7 +66,7 @@ def test_json(tmp_path: Path) -> None:
     answer = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "tso", "--json", "-", "--", RELAXED).out)
     assert answer.keys() == {"verdict", "model", "engine", "complete", "bounds", "stats", "violation"}
     assert (answer["verdict"], answer["model"], answer["complete"]) == ("UNSAFE", "tso", False)
-    assert answer["bounds"] == {"unroll": 4, "nondet": [], "cut": [], "stopped_by": "violation"}
+    assert answer["bounds"] == {"unroll": 4, "nondet": [], "reuse": None, "cut": [], "stopped_by": "violation"}
     violation = answer["violation"]
     assert violation.keys() >= {"kind", "message", "file", "line", "thread", "witness"}
     assert (violation["kind"], violation["line"], violation["column"]) == ("assertion", 22, 3)

@@ -37,7 +37,9 @@ from dekker.ir.instructions import (
     Measure,
     Order,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -235,6 +237,8 @@ STRAIGHT: dict[type[Instruction], Drawer] = {
     Allocate: _allocate,
     Free: lambda draw, scope: Free(expression(draw, scope)),
     Measure: lambda draw, scope: Measure(draw(NAMES), expression(draw, scope)),
+    Recycle: lambda draw, scope: Recycle(draw(NAMES), expression(draw, scope)),
+    Renew: lambda draw, scope: Renew(expression(draw, scope), expression(draw, scope), draw(st.booleans())),
 }
 
 ENDS: dict[type[Instruction], Drawer] = {

@@ -3,6 +3,10 @@
 // In program order nothing is committed before its predecessors. Otherwise an access waits for what it depends on (addr,
 // data, ctrl), for the addresses of all earlier accesses (addr;po), for earlier accesses of its location as far as the
 // model keeps them in order, for what fences and classes keep before it, and a read for the write it reads from.
+//
+// A store-conditional that fails is no access: its address orders nothing. Where that address depends on more than the
+// address of its load does, whether it fails is chosen before the address is known, and all that comes later waits for the
+// choice.
 #pragma once
 
 #include "rsmc/machine.hpp"
@@ -32,7 +36,8 @@ class CommitBefore {
     for (EventId id : thread.events) {
       Event<W>& earlier = machine_.event(id);
       if (earlier.index == e.index) return true;
-      if (earlier.kind == EventKind::fence || earlier.kind == EventKind::choice) continue;
+      if (earlier.kind == EventKind::choice && earlier.state == EventState::pending && decides_address(earlier)) return false;
+      if (is_no_access(earlier)) continue;
       if (!machine_.are_decided(earlier.address_sources)) return false;
       if (earlier.state != EventState::pending) continue;
       if (e.ordered_after.test(id)) return false;
@@ -51,7 +56,10 @@ class CommitBefore {
     for (EventId id : thread.events) {
       const Event<W>& earlier = machine_.event(id);
       if (earlier.index == write.index) return true;
-      if (earlier.kind == EventKind::fence || earlier.kind == EventKind::choice || id == write.partner) continue;
+      if (earlier.kind == EventKind::choice && earlier.state == EventState::pending && id != write.chosen_by &&
+          decides_address(earlier))
+        return false;
+      if (is_no_access(earlier) || id == write.partner) continue;
       if (!decided(earlier.address_sources)) return false;
       if (earlier.state != EventState::pending) continue;
       if (write.ordered_after.test(id)) return false;
@@ -109,7 +117,7 @@ class CommitBefore {
     include_sources(e.address_sources);
     include_sources(e.control);
     if (e.kind == EventKind::choice) {
-      if (const Event<W>* const conditional = conditional_of(e)) {
+      if (const Event<W>* const conditional = conditional_of(e); conditional != nullptr && !has_own_address(*conditional)) {
         include_sources(conditional->address_sources);
         include_sources(machine_.event(conditional->partner).address_sources);
       }
@@ -120,7 +128,8 @@ class CommitBefore {
     for (EventId other : events) {
       const Event<W>& earlier = machine_.event(other);
       if (earlier.index >= e.index) break;
-      if (earlier.kind == EventKind::fence || earlier.kind == EventKind::choice) continue;
+      if (earlier.kind == EventKind::choice && decides_address(earlier)) include(other);
+      if (is_no_access(earlier)) continue;
       include_sources(earlier.address_sources);
       const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
       if (kept || e.ordered_after.test(other)) include(other);
@@ -201,12 +210,31 @@ class CommitBefore {
     return !is_open || machine_.are_decided(e.data_sources);
   }
 
-  // Whether a store-conditional succeeds is asked when it is known where it goes and where its load went: elsewhere it
-  // cannot succeed.
+  // Whether a store-conditional succeeds is asked when it is known where its load went, and so where it goes unless it has
+  // an address of its own.
   bool is_decidable(const Event<W>& choice) const {
     const Event<W>* const conditional = conditional_of(choice);
-    return conditional == nullptr || (machine_.are_decided(conditional->address_sources) &&
-                                      machine_.are_decided(machine_.event(conditional->partner).address_sources));
+    return conditional == nullptr || has_own_address(*conditional) ||
+           (machine_.are_decided(conditional->address_sources) &&
+            machine_.are_decided(machine_.event(conditional->partner).address_sources));
+  }
+
+  // Does the address of a store-conditional depend on more than that of its load?
+  bool has_own_address(const Event<W>& conditional) const {
+    const Sources<W>& own = conditional.address_sources;
+    const Sources<W>& linked = machine_.event(conditional.partner).address_sources;
+    if (own.deferred != none && own.deferred != linked.deferred) return true;
+    return !(own.direct | own.picked).is_subset_of(linked.direct | linked.picked);
+  }
+
+  bool decides_address(const Event<W>& choice) const {
+    const Event<W>* const conditional = conditional_of(choice);
+    return conditional != nullptr && has_own_address(*conditional);
+  }
+
+  bool is_no_access(const Event<W>& e) const {
+    if (e.kind == EventKind::fence || e.kind == EventKind::choice) return true;
+    return e.state == EventState::absent && e.chosen_by != no_event && has_own_address(e);
   }
 
   // The write that a choice decides on comes right behind it.

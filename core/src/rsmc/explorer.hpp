@@ -381,7 +381,8 @@ class Explorer {
   // An access of no object, or of one that was released, is reported even if it makes its thread wait.
   bool is_violation(EventId read, std::uint32_t place) const {
     const EventId source = event(read).read_from;
-    return run_.location(place).is_outside || (source != no_event && event(source).is_release);
+    const bool reads_freed = source == no_event ? run_.machine().starts_free(event(read).address) : event(source).is_release;
+    return run_.location(place).is_outside || reads_freed;
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
@@ -415,6 +416,10 @@ class Explorer {
   void explore_choice(EventId id) {
     const Mark before = run_.mark();
     const Instruction& instruction = program_.block(event(id).block).code[at(event(id).pc)];
+    if (instruction.operation == Operation::recycle) {
+      explore_recycling(id);
+      return;
+    }
     std::int64_t low = instruction.low, high = instruction.high;
     const EventId conditional = run_.conditional_of(id);
     if (conditional != no_event) {
@@ -426,6 +431,16 @@ class Explorer {
       // In program order the store-conditional is next, and must not lose its place to something that is picked first.
       if (conditional != no_event && chosen == status_succeeded && order_.in_order) explore_write(conditional);
       else explore();
+      run_.undo(before);
+    }
+  }
+
+  void explore_recycling(EventId id) {
+    const Mark before = run_.mark();
+    for (const Value chosen : run_.machine().recyclable(event(id))) {
+      if (stopped()) return;
+      run_.commit_choice(id, chosen);
+      explore();
       run_.undo(before);
     }
   }

@@ -45,6 +45,14 @@ class Knowledge {
     known_.releases = true;
   }
 
+  // Does not change while the exploration goes on: object and size.
+  const std::set<std::pair<Address, Address>>& reusable() const { return known_.reusable; }
+
+  void note_freed(Address object, Address size) {
+    const std::lock_guard hold(mutex_);
+    if (known_.freed.insert({object, size}).second) throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);

@@ -22,7 +22,7 @@ class LeakFinder {
       follow(object.start, object.size);
     }
     for (std::size_t i = 0; i < objects_.size(); ++i)
-      if (!reached_[i] && !objects_[i].is_own && !is_released(run, objects_[i])) lost_.push_back(objects_[i]);
+      if (!reached_[i] && !objects_[i].is_own && !is_used_again(i) && !is_released(run, objects_[i])) lost_.push_back(objects_[i]);
   }
 
   const std::vector<AllocatedObject>& lost() const { return lost_; }
@@ -52,9 +52,16 @@ class LeakFinder {
     }
   }
 
+  // It is there once more, as it is now.
+  bool is_used_again(std::size_t i) const {
+    const auto is_same = [&](const AllocatedObject& other) { return other.start == objects_[i].start; };
+    return std::any_of(objects_.begin() + static_cast<std::ptrdiff_t>(i) + 1, objects_.end(), is_same);
+  }
+
   static bool is_released(const Run<W>& run, const AllocatedObject& object) {
     return object.is_released || std::ranges::any_of(run.locations(), [&](const Location<W>& location) {
-      return location.address == Machine<W>::header_of(object.start) && !location.order.empty();
+      return location.address == Machine<W>::header_of(object.start) && !location.order.empty() &&
+             run.event(location.order.back()).is_release;
     });
   }
 

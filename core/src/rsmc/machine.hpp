@@ -34,6 +34,7 @@ class Machine {
       : program_(program), order_(order), limits_(limits), knowledge_(knowledge) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
+    reuses_ = program.has(Operation::recycle);
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
@@ -192,6 +193,15 @@ class Machine {
 
   // In the gap before the object: written by all that release it, and by nothing else.
   static Address header_of(Address object) { return object - 16; }
+
+  // What a choice may be: for objects to be used again, none (0) or any of the size.
+  std::vector<Value> recyclable(const Event<W>& choice) const {
+    std::vector<Value> found{0};
+    for (const auto& [object, size] : knowledge_.reusable())
+      if (size == *value(choice.value_node)) found.push_back(object);
+    return found;
+  }
+
   // Does the thread go on only if it likes what is read?
   bool is_awaited(const Event<W>& e) const { return awaited_[at(e.block)][at(e.pc)]; }
 
@@ -223,12 +233,28 @@ class Machine {
     return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
   }
 
+  // The word of an object that says whether it was freed (ir/passes/reuse.py).
+  bool is_freed_word(Address address, std::uint8_t size) const {
+    if (!reuses_ || size != 8) return false;
+    const auto owns = [&](const auto& freed) { return freed.first - freed_word == address; };
+    return std::ranges::any_of(knowledge_.reusable(), owns);
+  }
+
   bool is_in_object(Address address, std::uint8_t size) const {
     const auto contains = [&](const auto& object) {
       return address >= object.start && address - object.start + size <= object.size;
     };
     const auto is_there = [&](const AllocatedObject& object) { return !object.is_released && contains(object); };
-    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, is_there);
+    return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, is_there) ||
+           is_freed_word(address, size);
+  }
+
+  // Was the memory, or the object of the header, released before other threads existed, and may be in use again?
+  bool starts_free(Address address) const {
+    return reuses_ && std::ranges::any_of(objects_, [&](const AllocatedObject& object) {
+      const bool is_inside = address >= object.start && address - object.start < object.size;
+      return object.is_released && (is_inside || header_of(object.start) == address);
+    });
   }
 
   // Why there is nothing to access.
@@ -328,8 +354,14 @@ class Machine {
   void release(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool can_release(ThreadState<W>& state, std::int32_t pc, Address address);
   AllocatedObject* object_at(Address start);
+  void note_freed(Address object);
+  bool was_released_alone(Value size) const;
+  void recycle(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  void renew(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void measure(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  void release_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size);
+  void write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object, bool Event<W>::*mark);
+  Event<W>& lifetime_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size);
+  static constexpr Address freed_word = 24;
   static constexpr std::uint8_t header_size = 8;
   static constexpr Address allocation_gap = 64;
 
@@ -417,6 +449,7 @@ class Machine {
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
+  bool reuses_ = false;
   std::uint64_t n_alone_ = 0;
   struct RoundAlone {
     std::int32_t block = none;

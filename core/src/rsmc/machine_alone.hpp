@@ -62,6 +62,9 @@ bool Machine<W>::step_alone(ThreadState<W>& state, std::int32_t pc, const Instru
       if (instruction.is_weak) break;
       return update_alone(state, pc, instruction);
     case Operation::release: return release_alone(state, pc, instruction);
+    case Operation::recycle:
+      if (!was_released_alone(now(state, instruction.value))) return false;
+      break;
     case Operation::store_conditional:
     case Operation::choose:
     case Operation::spawn: break;
@@ -131,10 +134,10 @@ bool Machine<W>::update_alone(ThreadState<W>& state, std::int32_t pc, const Inst
 template <std::size_t W>
 bool Machine<W>::release_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const Value address = now(state, instruction.value);
-  if (address != 0 && can_release(state, pc, address)) {
-    object_at(address)->is_released = true;
-    ++n_changes_alone_;
-  }
+  if (address == 0 || !can_release(state, pc, address)) return true;
+  if (reuses_) note_freed(address);
+  object_at(address)->is_released = true;
+  ++n_changes_alone_;
   return true;
 }
 

@@ -40,15 +40,17 @@ EventId Machine<W>::create_access(std::int32_t thread, ThreadState<W>& state, st
 template <std::size_t W>
 void Machine<W>::find_order(const ThreadState<W>& state, Event<W>& e) const {
   const EventClass& own = class_of(e);
-  std::uint8_t fenced = 0;  // pairs that some fence between orders
+  std::uint8_t fenced = 0;       // pairs that some fence between orders
+  bool is_behind_full = false;  // does some fence between order all pairs?
   for (std::size_t i = state.events.size() - 1; i-- > 0;) {
     const EventId id = state.events[i];
     const Event<W>& earlier = events_[id];
     const EventClass& other = class_of(earlier);
     if (earlier.kind == EventKind::fence) {
       fenced |= other.fence_pairs;
+      is_behind_full = is_behind_full || other.fence_pairs == all_pairs;
     } else if (earlier.kind != EventKind::choice) {
-      const bool is_fenced = (fenced & pair_of(earlier, e)) != 0;
+      const bool is_fenced = other.only_full_fences ? is_behind_full : (fenced & pair_of(earlier, e)) != 0;
       if (is_fenced) e.fenced_after.set(id);
       if (is_fenced || other.before_later || own.after_earlier || (other.strong_release && own.strong_acquire))
         e.ordered_after.set(id);

@@ -28,25 +28,66 @@ void Machine<W>::release(std::int32_t thread, ThreadState<W>& state, std::int32_
   if (!can_release(state, pc, address)) return;
   if (!releases_) knowledge_.note_release();
   releases_ = true;
-  release_write(thread, state, pc, header_of(address), header_size);
-  const auto parts = knowledge_.released_parts().find(address);
-  if (parts == knowledge_.released_parts().end()) return;
-  for (const auto& [offset, size] : parts->second) release_write(thread, state, pc, address + offset, size);
+  if (reuses_) note_freed(address);
+  write_to_parts(thread, state, pc, address, &Event<W>::is_release);
 }
 
 template <std::size_t W>
 bool Machine<W>::can_release(ThreadState<W>& state, std::int32_t pc, Address address) {
   const AllocatedObject* const object = object_at(address);
   const bool is_there = object != nullptr && !object->is_own;
-  if (is_there && !object->is_released) return true;
+  const bool may_be_used_again = reuses_ && !is_alone_;
+  if (is_there && (!object->is_released || may_be_used_again)) return true;
   fail(state, pc, is_there ? ViolationKind::double_free : ViolationKind::release, address);
   return false;
 }
 
+// One that is in use, if there is one.
 template <std::size_t W>
 AllocatedObject* Machine<W>::object_at(Address start) {
-  const auto found = std::ranges::find_if(objects_, [&](const AllocatedObject& object) { return object.start == start; });
-  return found == objects_.end() ? nullptr : &*found;
+  AllocatedObject* found = nullptr;
+  for (AllocatedObject& object : objects_)
+    if (object.start == start && (found == nullptr || found->is_released)) found = &object;
+  return found;
+}
+
+template <std::size_t W>
+void Machine<W>::note_freed(Address object) {
+  const Address size = object_at(object)->size;
+  if (!knowledge_.reusable().contains({object, size})) knowledge_.note_freed(object, size);
+}
+
+template <std::size_t W>
+bool Machine<W>::was_released_alone(Value size) const {
+  return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return object.is_released && object.size == size; });
+}
+
+// There is no choice before other threads exist, unless something was released then.
+template <std::size_t W>
+void Machine<W>::recycle(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  depend_on_value(state, instruction);
+  if (is_alone_) {
+    in_register(state, instruction.destination) = {constant(0), {}};
+    return;
+  }
+  fetch_choice(thread, state, pc, instruction);
+  events_.back().value_node = constant(now(state, instruction.value));
+}
+
+// The object may have another size than in the run in which it was found.
+template <std::size_t W>
+void Machine<W>::renew(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  depend_on_value(state, instruction);
+  const AllocatedObject* const found = object_at(now(state, instruction.value));
+  if (found == nullptr || found->is_own || found->size != now(state, instruction.expected)) {
+    state.status = ThreadStatus::blocked;
+    return;
+  }
+  const AllocatedObject old = *found;
+  if (!releases_) knowledge_.note_release();
+  releases_ = true;
+  objects_.push_back({old.start, old.size, false, {state.number, state.block, pc}});
+  write_to_parts(thread, state, pc, old.start, &Event<W>::is_renewal);
 }
 
 template <std::size_t W>
@@ -56,17 +97,27 @@ void Machine<W>::measure(ThreadState<W>& state, std::int32_t pc, const Instructi
   in_register(state, instruction.destination) = {constant(object_at(address)->size), {}};
 }
 
+// To the header, and to all parts that are ever accessed.
 template <std::size_t W>
-void Machine<W>::release_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address,
-                               std::uint8_t size) {
+void Machine<W>::write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object,
+                                bool Event<W>::*mark) {
+  lifetime_write(thread, state, pc, header_of(object), header_size).*mark = true;
+  const auto parts = knowledge_.released_parts().find(object);
+  if (parts == knowledge_.released_parts().end()) return;
+  for (const auto& [offset, size] : parts->second) lifetime_write(thread, state, pc, object + offset, size).*mark = true;
+}
+
+template <std::size_t W>
+Event<W>& Machine<W>::lifetime_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address,
+                                     std::uint8_t size) {
   const NodeId where = constant(address);
   const EventId id = create(thread, state, pc, EventKind::write, program_.release_class);
   Event<W>& e = events_[id];
   e.size = size;
   e.address_node = where;
   e.value_node = 0;
-  e.is_release = true;
   if (!order_.in_order) find_order(state, e);
+  return e;
 }
 
 }  // namespace dekker::rsmc

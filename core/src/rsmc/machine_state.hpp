@@ -64,6 +64,7 @@ struct Event {
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   bool is_release = false;     // a write that releases memory
+  bool is_renewal = false;     // a write with which memory that was released is in use again
   bool is_piece = false;
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
@@ -158,6 +159,7 @@ struct AllocatedObject {
   bool is_own;  // not of the heap
   Place place;
   bool is_released = false;  // before other threads existed; later releases are events
+  // If it is in use again, it is there once more.
 };
 
 // Two deferred parts, or (if `condition` is set) the alternatives of an open choice.

@@ -65,6 +65,8 @@ bool Machine<W>::can_continue(const ThreadState<W>& state) const {
     case Operation::allocate:
     case Operation::release:
     case Operation::measure:
+    case Operation::recycle:
+    case Operation::renew:
       return known(state, instruction.value);
     case Operation::call:
     case Operation::spawn:
@@ -129,6 +131,8 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::allocate: allocate(state, pc, instruction); break;
     case Operation::release: release(thread, state, pc, instruction); break;
     case Operation::measure: measure(state, pc, instruction); break;
+    case Operation::recycle: recycle(thread, state, pc, instruction); break;
+    case Operation::renew: renew(thread, state, pc, instruction); break;
   }
 }
 
@@ -168,7 +172,7 @@ std::vector<bool> Machine<W>::await_targets(const Block& block) {
 // Instructions that are followed by an await or assumption, with nothing but assignments between.
 template <std::size_t W>
 std::vector<bool> Machine<W>::awaited(const Block& block) {
-  std::vector<bool> result(block.code.size(), false);
+  std::vector<bool> result(block.code.size() + 1, false);  // a thread that does nothing begins and ends, too
   bool is_next = false;
   for (std::size_t pc = block.code.size(); pc-- > 0;) {
     const Operation operation = block.code[pc].operation;

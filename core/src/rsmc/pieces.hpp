@@ -61,8 +61,8 @@ void require_ordered_pieces(const Run<W>& run) {
       const Event<W>& b = run.event(item.event);
       const bool is_access = (b.kind == EventKind::read || b.kind == EventKind::write) && b.state == EventState::committed;
       const bool conflicts = a.kind == EventKind::write || b.kind == EventKind::write;
-      // What frees memory is reported by itself.
-      if (!is_access || !conflicts || b.is_release || b.thread == a.thread || b.address != a.address) continue;
+      // What frees memory, or uses it again, is reported by itself.
+      if (!is_access || !conflicts || b.is_release || b.is_renewal || b.thread == a.thread || b.address != a.address) continue;
       const bool ordered = (past[item.event].test(piece.event) && is_before(location, a, piece.event, b, item.event)) ||
                            (past[piece.event].test(item.event) && is_before(location, b, item.event, a, piece.event));
       if (!ordered)

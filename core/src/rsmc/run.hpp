@@ -116,7 +116,7 @@ class Run {
   // What to commit next. Stores first: fewer races are then found late. Then reads, those that a thread waits for behind
   // the others: what they wait for is then more often there. What had better not be done yet comes last: what would part
   // the halves of an update (reads whose write is not ready, and the choice whether a store-conditional succeeds before its
-  // load is committed), because what could come between them makes it fail; writes before earlier accesses of their
+  // load is committed or its address is known), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
   EventId pick() {
     if (order_.pick_seed != 0) return pick_at_random();
@@ -413,8 +413,11 @@ class Run {
     return found ? events[next] : no_event;
   }
 
+  // Elsewhere than its load it cannot. Where it goes may not be known yet.
   bool can_succeed(const Event<W>& conditional) const {
-    return machine_.value(machine_.event(conditional.partner).address_node) == machine_.value(conditional.address_node);
+    const std::optional<Value> there = machine_.value(machine_.event(conditional.partner).address_node);
+    const std::optional<Value> here = machine_.value(conditional.address_node);
+    return !there || !here || *there == *here;
   }
 
   // The write that forms one step with the read just committed: nothing that need not come before the read need come
@@ -469,8 +472,9 @@ class Run {
       if (location.address < e.address + e.size && e.address < location.address + location.size)
         throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
     }
-    if (!e.is_release) machine_.note_field(e.address, e.size);
-    add_location(e.address, e.size, !e.is_release && is_outside(e), machine_.place_of(e));
+    const bool is_access = !e.is_release && !e.is_renewal;
+    if (is_access) machine_.note_field(e.address, e.size);
+    add_location(e.address, e.size, is_access && is_outside(e), machine_.place_of(e));
     return static_cast<std::uint32_t>(locations_.size() - 1);
   }
 
@@ -633,7 +637,9 @@ class Run {
              failure_frees_others(id);
     if (e.kind != EventKind::choice) return false;
     const EventId conditional = conditional_of(id);
-    return conditional != no_event && machine_.event(machine_.event(conditional).partner).state == EventState::pending;
+    if (conditional == no_event) return false;
+    const Event<W>& write = machine_.event(conditional);
+    return machine_.event(write.partner).state == EventState::pending || !machine_.value(write.address_node);
   }
 
   Bits past_between(EventId read, EventId write) const {
@@ -739,7 +745,7 @@ class Run {
   }
 
   bool is_outside(const Event<W>& e) const {
-    return !machine_.is_in_object(e.address, e.size) && !machine_.is_synchronisation(e);
+    return !machine_.is_in_object(e.address, e.size) && !machine_.starts_free(e.address) && !machine_.is_synchronisation(e);
   }
 
   std::size_t lowest(EventId id, std::uint32_t place, bool reads_count) const {

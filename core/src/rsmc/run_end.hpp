@@ -231,8 +231,8 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto reads_released = [&](EventId id) {
         const Event<W>& e = event(id);
-        const bool has_source = e.kind == EventKind::read && e.state == EventState::committed && e.read_from != no_event;
-        return has_source && event(e.read_from).is_release;
+        if (e.kind != EventKind::read || e.state != EventState::committed) return false;
+        return e.read_from == no_event ? run_.machine().starts_free(e.address) : event(e.read_from).is_release;
       };
       const auto found = std::ranges::find_if(thread.events, reads_released);
       first.push_back(found == thread.events.end() ? last_index : event(*found).index);
@@ -244,12 +244,12 @@ class RunEnd {
 
   template <class IsMisled>
   bool note_writes_after_release(const Location<W>& location, const IsMisled& is_misled) {
-    bool found = false;
-    const auto releases = [&](EventId id) { return event(id).is_release; };
-    const auto first = std::ranges::find_if(location.order, releases);
-    for (auto it = first; it != location.order.end(); ++it) {
-      if (it == first) continue;
-      const Event<W>& e = event(*it);
+    bool found = false, is_free = !location.order.empty() && run_.machine().starts_free(location.address);
+    for (const EventId id : location.order) {
+      const Event<W>& e = event(id);
+      const bool was_free = is_free;
+      is_free = (is_free || e.is_release) && !e.is_renewal;
+      if (!was_free || e.is_renewal) continue;
       const ViolationKind kind = e.is_release ? ViolationKind::double_free : ViolationKind::use_after_free;
       if (e.is_release && !run_.machine().is_header(e.address)) continue;
       found = true;

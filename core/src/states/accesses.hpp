@@ -56,9 +56,27 @@ class Accesses {
 
   void choose(State& state, std::int32_t t, Value value) {
     ThreadState& thread = state.threads[at(t)];
+    if (current(thread)->operation == Operation::recycle) touch_frees(false);
     note({ActionKind::choice, place(thread, t), 0, 0, value});
     thread.in(current(thread)->destination) = value;
     ++thread.frames.back().pc;
+  }
+
+  // What may be chosen where an object may be allocated again.
+  std::vector<Value> recyclable(const State& state, std::int32_t t) {
+    const ThreadState& thread = state.threads[at(t)];
+    const Value size = evaluate(thread, current(thread)->value);
+    std::vector<Value> found{0};
+    for (const HeapObject& object : state.memory.heap)
+      if (object.has_word && object.size == size) found.push_back(object.start);
+    return found;
+  }
+
+  // Whichever object is freed, it matters to all that may allocate it again.
+  static Touch frees(bool writes) { return {0, 0, writes, heap_cells::heap}; }
+
+  void touch_frees(bool writes) {
+    if (touched != nullptr) touched->push_back(frees(writes));
   }
 
   void conditional_store(State& state, std::int32_t t, bool succeeds) {

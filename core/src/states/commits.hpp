@@ -34,10 +34,12 @@ class Commits {
   std::size_t n_results() const { return results_.size(); }
   const std::vector<EntryPlace>& result(std::size_t i) const { return results_[i]; }
 
-  // `reader` executes the step. Where `prunes`, a result is left out if fewer commits lead to the same value.
+  // `reader` executes the step. Where `prunes`, a result is left out if fewer commits lead to the same value. In an atomic
+  // section, stores of other threads stay where they are.
   template <class ReadByte>
   void find(const std::vector<ThreadState>& threads, bool in_order, std::int32_t reader,
             const std::vector<EntryPlace>& must, ByteRange range, bool prunes, const ReadByte& memory) {
+    is_alone_ = reader != none && threads[at(reader)].in_section;
     collect(threads, in_order, reader, must, range);
     results_.clear();
     if (items_.empty()) {
@@ -93,7 +95,7 @@ class Commits {
                const std::vector<EntryPlace>& must, ByteRange range) {
     items_.clear();
     for (const EntryPlace& place : must) include(threads, reader, range, place, true);
-    if (range.size != 0)
+    if (range.size != 0 && !is_alone_)
       for (std::int32_t t = 0; at(t) < threads.size(); ++t) {
         const std::vector<Entry>& buffer = threads[at(t)].buffer;
         for (std::uint32_t i = 0; t != reader && i < buffer.size(); ++i)
@@ -106,6 +108,7 @@ class Commits {
     const EntryPlace place = items_[number].place;
     const Entry entry = *items_[number].entry;
     for (std::int32_t t = 0; at(t) < threads.size(); ++t) {
+      if (is_alone_ && t != place.thread) continue;
       const std::vector<Entry>& buffer = threads[at(t)].buffer;
       const std::size_t end = t == place.thread ? place.index : buffer.size();
       for (std::uint32_t i = 0; i < end; ++i) {
@@ -297,6 +300,7 @@ class Commits {
     return value;
   }
 
+  bool is_alone_ = false;
   std::vector<Item> items_;
   std::vector<Address> addresses_;
   std::vector<std::uint8_t> bytes_;

@@ -69,6 +69,8 @@ class Machine : public Accesses {
       case Operation::atomic_end: return has_buffers() ? Readiness::visible : Readiness::local;
       case Operation::join: return join_readiness(state, thread, i);
       case Operation::release: return release_readiness(state, thread, i);
+      case Operation::recycle:
+      case Operation::renew: return Readiness::visible;
       case Operation::exit:
       case Operation::give_back: return leave_readiness(state, t);
       default: return Readiness::local;
@@ -142,6 +144,8 @@ class Machine : public Accesses {
       case Operation::nothing: break;
       case Operation::refuse: throw Refused{place(thread, t)};
       case Operation::measure: measure(state, t, *i); return;
+      case Operation::renew: renew(state, t, *i); break;
+      case Operation::recycle:
       case Operation::choose:
       case Operation::store_conditional: break;  // several outcomes: steps.hpp
     }
@@ -234,7 +238,8 @@ class Machine : public Accesses {
     if (address == 0) return Readiness::local;
     const HeapObject* object = find_object(state.memory, address);
     const bool is_object = object != nullptr && address == object->start && !object->is_stack;
-    if (!is_object || (object->is_live && (object->is_local || !object->is_shared))) return Readiness::local;
+    const bool is_hidden = is_object && object->is_live && (object->is_local || !object->is_shared);
+    if (!is_object || (is_hidden && !map_.reuses())) return Readiness::local;
     return Readiness::visible;
   }
 
@@ -341,7 +346,9 @@ class Machine : public Accesses {
     if (is_known && touched != nullptr) touched->push_back(ending(state, t, object));
     state.memory.number = unnumbered;
     object.is_live = false;
-    object.content = 0;
+    object.has_word = map_.reuses() && !object.is_stack;
+    object.content = object.has_word ? contents_.zeroes(MemoryMap::word_size) : 0;
+    object.is_shared = object.is_shared || object.has_word;  // whoever allocates it
     bool is_late = false;
     for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
       for (const Entry& entry : state.threads[at(u)].buffer) {
@@ -421,12 +428,9 @@ class Machine : public Accesses {
     }
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
-    HeapObject object{start, contents_.zeroes((size + 7) / 8 * 8), static_cast<std::uint32_t>(size), true, !hides,
+    HeapObject object{start, contents_.zeroes(map_.content_size(size)), static_cast<std::uint32_t>(size), true, !hides,
                             i.is_stack, i.is_local};
-    if (options_.leaks && !i.is_stack && !i.is_permanent) {
-      object.block = thread.frames.back().block;
-      object.pc = thread.frames.back().pc;
-    }
+    if (options_.leaks && !i.is_stack && !i.is_permanent) set_origin(object, thread);
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
     state.memory.number = unnumbered;
@@ -434,6 +438,30 @@ class Machine : public Accesses {
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;
+  }
+
+  static void set_origin(HeapObject& object, const ThreadState& thread) {
+    object.block = thread.frames.back().block;
+    object.pc = thread.frames.back().pc;
+  }
+
+  void renew(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.value);
+    HeapObject* const found = find_object(state.memory, address);
+    if (found == nullptr || found->start != address || !found->has_word || found->size != evaluate(thread, i.expected)) {
+      stop(thread, ThreadStatus::blocked);
+      return;
+    }
+    HeapObject& object = *found;
+    touch(state, address, std::max<Address>(object.size, 1), true);
+    touch_frees(true);
+    object.is_live = true;
+    object.has_word = false;
+    object.content = contents_.zeroes(map_.content_size(object.size));
+    if (options_.leaks) set_origin(object, thread);
+    state.memory.number = unnumbered;
+    note({ActionKind::renew, place(thread, t), address});
   }
 
   bool has_room(const Memory& memory, const ThreadState& thread, Value size) const {
@@ -476,6 +504,7 @@ class Machine : public Accesses {
         fail(state, t, ViolationKind::double_free, address);
         return;
       }
+      if (map_.reuses()) touch_frees(true);
       note({ActionKind::release, place(thread, t), address});
       if (!end_object(state, t, *object)) return;
     }

@@ -79,7 +79,7 @@ class Contents {
   void settle(Memory& memory) {
     for (std::uint32_t& id : memory.chunks) settle(id);
     for (HeapObject& object : memory.heap)
-      if (object.is_live) settle(object.content);
+      if (object.has_content()) settle(object.content);
   }
 
   // No draft is in use any more.
@@ -105,7 +105,7 @@ class Contents {
 
 class MemoryMap {
  public:
-  explicit MemoryMap(const Program& program) {
+  explicit MemoryMap(const Program& program) : reuses_(program.has(Operation::recycle)) {
     for (const ObjectRange& object : program.objects) add(object);
   }
 
@@ -131,14 +131,39 @@ class MemoryMap {
     return address - found->start < found->size ? &*found : nullptr;
   }
 
+  // May objects be allocated again after they were freed (ir/passes/reuse.py)? Then each has a word that says so, in front
+  // of it as far as addresses go, and behind its bytes in its content.
+  bool reuses() const { return reuses_; }
+
+  Address content_size(Address object_size) const { return padded(object_size) + (reuses_ ? word_size : 0); }
+
   Location locate(Memory& memory, Address address, Address size) const {
-    if (address >= fixed_start) return locate_in_heap(memory, address, size);
+    if (address >= fixed_start) {
+      HeapObject* object = reuses_ && size == word_size ? find_object(memory, address + word_distance) : nullptr;
+      const bool is_word = object != nullptr && object->start == address + word_distance && !object->is_stack;
+      return is_word ? word_of(*object) : locate_in_heap(memory, address, size);
+    }
     const GlobalObject* object = global(address);
     if (object == nullptr || size > object->size - (address - object->start)) return {};
     return {&memory.chunks[object->chunk], object->offset + static_cast<std::uint32_t>(address - object->start), object->bit};
   }
 
+  static constexpr Address word_size = 8;
+  static constexpr Address word_distance = 24;
+
  private:
+  static Address padded(Address size) { return (size + 7) / 8 * 8; }
+
+  static Location word_of(HeapObject& object) {
+    Location found;
+    if (!object.has_content()) return found;
+    found.content = &object.content;
+    found.offset = object.is_live ? static_cast<std::uint32_t>(padded(object.size)) : 0;
+    found.bit = std::uint64_t{1} << heap_bit;
+    found.is_private = !object.is_shared;
+    return found;
+  }
+
   static Location locate_in_heap(Memory& memory, Address address, Address size) {
     HeapObject* object = find_object(memory, address);
     if (object == nullptr) return {};
@@ -165,6 +190,7 @@ class MemoryMap {
                         std::uint64_t{1} << std::min(number, last_global_bit)});
   }
 
+  bool reuses_;
   std::vector<GlobalObject> objects_;
   std::vector<std::uint32_t> chunk_sizes_;
 };

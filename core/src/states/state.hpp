@@ -68,7 +68,7 @@ struct ThreadState {
   Value& in(std::int32_t name) { return registers[frames.back().base + at(name)]; }
 };
 
-// An allocated object. Once it is freed it has no content.
+// An allocated object. Once it is freed it has no content, except, where it may be allocated again, the word that says so.
 struct HeapObject {
   Address start;
   std::uint32_t content;  // a chunk
@@ -79,6 +79,9 @@ struct HeapObject {
   bool is_local;  // no other thread ever will
   std::int32_t block = none;  // where it was allocated, if it has to be released
   std::int32_t pc = none;
+  bool has_word = false;  // freed, and the content is that word
+
+  bool has_content() const { return is_live || has_word; }
 };
 
 struct Memory {
@@ -210,7 +213,7 @@ inline void encode(const Memory& memory, Words& out) {
     out.put(object.content);
     out.put(object.size);
     out.put((object.is_live ? 1u : 0u) | (object.is_shared ? 2u : 0u) | (object.is_stack ? 4u : 0u) |
-            (object.is_local ? 8u : 0u) | (object.block != none ? 16u : 0u));
+            (object.is_local ? 8u : 0u) | (object.block != none ? 16u : 0u) | (object.has_word ? 32u : 0u));
     if (object.block == none) continue;
     out.put(static_cast<std::uint32_t>(object.block));
     out.put(static_cast<std::uint32_t>(object.pc));
@@ -231,6 +234,7 @@ inline void decode(std::span<const std::uint32_t> words, std::size_t n_chunks, M
     object.is_shared = (flags & 2) != 0;
     object.is_stack = (flags & 4) != 0;
     object.is_local = (flags & 8) != 0;
+    object.has_word = (flags & 32) != 0;
     if ((flags & 16) == 0) continue;
     object.block = static_cast<std::int32_t>(in.get());
     object.pc = static_cast<std::int32_t>(in.get());

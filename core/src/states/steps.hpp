@@ -1,6 +1,8 @@
 // The steps of a thread that others may notice, with all that may leave the buffers just before.
 #pragma once
 
+#include <limits>
+
 #include "states/machine.hpp"
 
 namespace dekker::states {
@@ -42,7 +44,8 @@ class Steps {
     const Instruction* i = machine_.current(thread);
     const Operation operation = i == nullptr ? Operation::give_back : i->operation;
     const bool is_load = operation == Operation::load;
-    if (!is_load || i->is_exclusive || std::ranges::any_of(thread.buffer, &Entry::before_loads)) add_buffer(from, thread, found);
+    const bool keeps_buffer = is_load || operation == Operation::recycle || operation == Operation::renew;
+    if (!keeps_buffer || (i != nullptr && i->is_exclusive) || std::ranges::any_of(thread.buffer, &Entry::before_loads)) add_buffer(from, thread, found);
     switch (operation) {
       case Operation::load:
       case Operation::store:
@@ -52,7 +55,12 @@ class Steps {
         found.push_back(machine_.touch_of(from, machine_.evaluate(thread, i->address), i->size, !is_load));
         return;
       case Operation::join: add_buffer(from, from.threads[at(machine_.awaited_thread(from, thread))], found); return;
-      case Operation::release: add_object(from, machine_.evaluate(thread, i->value), found); return;
+      case Operation::recycle: found.push_back(Machine::frees(false)); return;
+      case Operation::renew:
+      case Operation::release:
+        add_object(from, machine_.evaluate(thread, i->value), found);
+        if (machine_.map().reuses()) found.push_back(Machine::frees(true));
+        return;
       case Operation::exit:
       case Operation::give_back: add_object(from, machine_.leaving_object(thread)->address, found); return;
       default: return;
@@ -77,6 +85,8 @@ class Steps {
   }
 
  private:
+  static constexpr ByteRange everywhere{0, std::numeric_limits<Address>::max() / 2};
+
   // Blocked in a section: no thread ever takes a step again, and nothing that happened in the section can be noticed.
   static bool is_stuck(const ThreadState& thread) {
     return thread.in_section && thread.status == ThreadStatus::blocked;
@@ -131,6 +141,8 @@ class Steps {
       case Operation::join:
         require_all(from, static_cast<std::int32_t>(machine_.evaluate(thread, i->value)) - 1);
         break;
+      case Operation::recycle: recycle(from, t, finish); return;
+      case Operation::renew: execute(copy(from)); return;
       case Operation::release: release(from, t, machine_.evaluate(thread, i->value), execute); return;
       case Operation::exit:
       case Operation::give_back:
@@ -139,10 +151,22 @@ class Steps {
           finish(next);
         });
         return;
+      case Operation::atomic_begin:  // what others have written then, they have written for the whole section
+        require_all(from, t);
+        after_commits(from, t, everywhere, false, execute);
+        return;
       default: break;
     }
     require_all(from, t);
     after_commits(from, t, {}, false, execute);
+  }
+
+  template <class Finish>
+  void recycle(State& from, std::int32_t t, const Finish& finish) {
+    for (const Value object : machine_.recyclable(from, t)) {
+      machine_.choose(copy(from), t, object);
+      finish(next_);
+    }
   }
 
   template <class Execute>

@@ -12,7 +12,7 @@ import click
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import Exports, export_options, require_own_file, write_answer
-from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, HTML, texts_of, write_graph, write_page
 from dekker.cli.progress import ProgressLine
@@ -23,9 +23,9 @@ from dekker.errors import InputError
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions, check, task_to_estimate
+from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate
 from dekker.run.engines import ALL, ENGINES
-from dekker.task import Limits, Search
+from dekker.task import Search
 
 if TYPE_CHECKING:
     from dekker.cluster.crew import Crew
@@ -52,9 +52,8 @@ STATUS = {
 @click.option(
     "--unroll",
     type=ROUNDS,
-    default=DEFAULT_UNROLL,
-    show_default=True,
-    help="How often a loop goes round whose end depends on what is read; the verdict says if more was needed.",
+    help="How often a loop goes round whose end depends on what is read; the verdict says if more was needed.  "
+    "[default: 1, then 2, then 4, as long as loops are cut]",
 )
 @click.option("--timeout", type=SECONDS, help="Seconds.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
@@ -63,6 +62,7 @@ STATUS = {
 @click.option("--checkpoint", metavar="FILE", help="rsmc: write now and then what is left, for `dekker resume`.")
 @CLUSTER
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@REUSE
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
@@ -82,7 +82,7 @@ def command(
     paths: tuple[str, ...],
     model: str | None,
     engine: str | None,
-    unroll: int,
+    unroll: int | None,
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
@@ -90,6 +90,7 @@ def command(
     checkpoint: str | None,
     cluster: str | None,
     leaks: bool,
+    reuse: bool,
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
     keep_going: bool,
@@ -116,15 +117,8 @@ def command(
             raise InputError("--estimate explores nothing, so that there is nothing for --checkpoint to write")
         files = {"--json": json_file, "--witness": witness_file, "--graph": graph_file, "--html": html_file}
         require_own_file(checkpoint, files | exports.files())
-    limits = Limits(
-        unroll,
-        timeout,
-        memory,
-        max_traces,
-        counts_known_rounds=False,
-        stop_at_first=not keep_going and engine != ALL,
-        deadlocks=not no_deadlocks,
-    )
+    stops = not keep_going and engine != ALL
+    limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=not no_deadlocks)
     options = CheckOptions(
         model,
         engine,
@@ -136,6 +130,7 @@ def command(
         search,
         jobs=jobs,
         checkpoint=checkpoint,
+        reuse=reuse,
     )
     if estimate:
         with crew_at(cluster, jobs) as crew:

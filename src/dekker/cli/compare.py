@@ -12,7 +12,7 @@ from dekker.cli.check import STATUS
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
-from dekker.cli.limits import MEGABYTES, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import MEGABYTES, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
@@ -20,10 +20,9 @@ from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions
+from dekker.run.check import CheckOptions, check_limits
 from dekker.run.compare import USUAL_MODELS, compare
 from dekker.run.engines import ENGINES
-from dekker.task import Limits
 
 if TYPE_CHECKING:
     from dekker.cluster.crew import Crew
@@ -44,15 +43,15 @@ if TYPE_CHECKING:
 @click.option(
     "--unroll",
     type=ROUNDS,
-    default=DEFAULT_UNROLL,
-    show_default=True,
-    help="How often a loop goes round whose end depends on what is read; the table says if more was needed.",
+    help="How often a loop goes round whose end depends on what is read; the table says if more was needed.  "
+    "[default: 1, then 2, then 4, as long as loops are cut]",
 )
 @click.option("--timeout", type=SECONDS, help="Seconds per model.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions per model.")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
+@REUSE
 @CLUSTER
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answers as a JSON object; - is stdout.")
@@ -63,12 +62,13 @@ def command(
     paths: tuple[str, ...],
     models: tuple[str, ...],
     engine: str | None,
-    unroll: int,
+    unroll: int | None,
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
     keep_going: bool,
     no_deadlocks: bool,
+    reuse: bool,
     cluster: str | None,
     cc: str | None,
     json_file: str | None,
@@ -82,16 +82,8 @@ def command(
     the search under that model unless --keep-going is given. A model that cannot handle the program leaves its line
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
-    limits = Limits(
-        unroll,
-        timeout,
-        memory,
-        max_traces,
-        counts_known_rounds=False,
-        stop_at_first=not keep_going,
-        deadlocks=not no_deadlocks,
-    )
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc)
+    limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=not keep_going, deadlocks=not no_deadlocks)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, reuse=reuse)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:

@@ -7,16 +7,15 @@ from dataclasses import replace
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
-from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS, TRACES
+from dekker.cli.limits import MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED
 from dekker.cli.witness_files import terminal_width
 from dekker.frontends import default_model
 from dekker.models import load_model
 from dekker.report.why import UNDECIDED, why_text
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions, read_program
+from dekker.run.check import CheckOptions, check_limits, read_program
 from dekker.run.engines import ENGINES
 from dekker.run.why import why
-from dekker.task import Limits
 
 
 @click.command(name="explain", cls=CompilerCommand)
@@ -24,11 +23,12 @@ from dekker.task import Limits
 @click.option("--model", "-m", help="A model's name or a .cat file (default: that of the program).")
 @click.option("--versus", metavar="MODEL", help="Another model: the difference between the two on this program.")
 @click.option("--engine", type=click.Choice(sorted(ENGINES)), help="(default: rsmc, and axiomatic for the rest)")
-@click.option("--unroll", type=ROUNDS, default=DEFAULT_UNROLL, show_default=True, help="Rounds of each loop.")
+@click.option("--unroll", type=ROUNDS, help="Rounds of each loop.  [default: 1, then 2, then 4]")
 @click.option("--timeout", type=SECONDS, help="Seconds for each model.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
 @click.option("--max-traces", type=TRACES, metavar="N", help="Complete executions for each model.")
 @click.option("--leaks", is_flag=True, help="Memory that is neither freed nor reachable at the end is a violation.")
+@REUSE
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 def command(
@@ -36,12 +36,13 @@ def command(
     model: str | None,
     versus: str | None,
     engine: str | None,
-    unroll: int,
+    unroll: int | None,
     timeout: float | None,
     memory: int | None,
     max_traces: int | None,
     leaks: bool,
     nondet: tuple[int, int] | None,
+    reuse: bool,
     cc: str | None,
 ) -> int:
     """Explain why an outcome is possible under a memory model and not under sc, or why it is impossible.
@@ -52,8 +53,8 @@ def command(
 
     Status 0: it is explained. 2: the input is at fault. 3: undecided within the limits.
     """
-    limits = Limits(unroll, timeout, memory, max_traces, counts_known_rounds=False, stop_at_first=True)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet)
+    limits = check_limits(unroll, timeout, memory, max_traces)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet, reuse=reuse)
     program = read_program(paths, options)
     if leaks:
         program = replace(program, property=replace(program.property, leaks=True))

@@ -10,7 +10,7 @@ import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import write_answer
-from dekker.cli.limits import MEGABYTES, NUMBERS, ROUNDS, SECONDS
+from dekker.cli.limits import MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
@@ -25,10 +25,9 @@ from dekker.report.fences_text import (
     fences_json,
     fences_text,
 )
-from dekker.run.check import DEFAULT_UNROLL, CheckOptions
+from dekker.run.check import CheckOptions, check_limits
 from dekker.run.engines import ENGINES
 from dekker.run.fences import FenceOptions, Proposal, propose
-from dekker.task import Limits
 
 LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1e6
 STATUS = {
@@ -60,9 +59,10 @@ STATUS = {
 @click.option("--robust", is_flag=True, help="Break every critical cycle, whether or not the property needs it.")
 @click.option("--weight", "weights", multiple=True, metavar="KIND=COST", help="What a fence costs, such as lwsync=2.")
 @click.option("--engine", type=click.Choice(sorted(ENGINES)), help="Which checks the property (default: rsmc).")
-@click.option("--unroll", type=ROUNDS, default=DEFAULT_UNROLL, show_default=True, help="Rounds of each loop.")
+@click.option("--unroll", type=ROUNDS, help="Rounds of each loop.  [default: 1, then 2, then 4]")
 @click.option("--timeout", type=SECONDS, help="Seconds, for everything.")
 @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
+@REUSE
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
@@ -76,10 +76,11 @@ def command(
     robust: bool,
     weights: tuple[str, ...],
     engine: str | None,
-    unroll: int,
+    unroll: int | None,
     timeout: float | None,
     memory: int | None,
     nondet: tuple[int, int] | None,
+    reuse: bool,
     cc: str | None,
     json_file: str | None,
     html_file: str | None,
@@ -93,8 +94,8 @@ def command(
 
     Exit status 0: fences were found, or none is needed. 1: no fence helps.
     """
-    limits = Limits(unroll, timeout, memory, None, counts_known_rounds=False, stop_at_first=True)
-    check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet)
+    limits = check_limits(unroll, timeout, memory)
+    check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet, reuse=reuse)
     options = FenceOptions(robust, minimal, tuple(map(_weight, weights)), timeout, inside)
     with ProgressLine() as progress:
         proposal = propose(paths, model, check, options, progress)

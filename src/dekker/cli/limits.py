@@ -29,3 +29,5 @@ MEGABYTES = click.IntRange(min=1, max=1 << 30)
 TRACES = click.IntRange(min=1, max=1 << 62)
 ROUNDS = click.IntRange(min=0, max=(1 << 31) - 1)
 JOBS = click.IntRange(min=1, max=1024)
+
+REUSE = click.option("--reuse", is_flag=True, help="An allocation may also return memory of its size that was freed.")

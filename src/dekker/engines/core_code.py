@@ -35,6 +35,8 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Measure,
+    Recycle,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -221,5 +223,10 @@ _FIELDS: dict[type[Instruction], Callable[[Coder, Any], Fields]] = {
     Join: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.thread)},
     Allocate: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.size)},
     Measure: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.address)},
+    Recycle: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.size)},
+    Renew: lambda coder, step: {
+        "value": coder.expression(step.address),
+        "expected": coder.expression(step.size),
+    },
     Free: lambda coder, step: {"value": coder.expression(step.address)},
 }

@@ -8,7 +8,7 @@ is kept within what the oracle can enumerate in well under a second.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg
@@ -52,7 +52,8 @@ UPDATE_ORDERS = (Order.RELAXED, Order.ACQUIRE, Order.RELEASE, Order.ACQ_REL, Ord
 
 @dataclass(frozen=True)
 class Flavour:
-    """What programs may contain."""
+    """What programs may contain. `own_addresses`: a store-conditional may have another address than its load, or one
+    that depends on a read. `resultless`: updates may have no result."""
 
     fences: tuple[str, ...] = HARDWARE_FENCES
     read_orders: tuple[Order, ...] = (Order.PLAIN,)
@@ -63,6 +64,8 @@ class Flavour:
     exclusives: bool = True
     dependencies: bool = True
     branches: bool = True
+    own_addresses: bool = False
+    resultless: bool = False
     max_threads: int = 4
     max_accesses: int = 5
     max_total: int = 8
@@ -74,6 +77,8 @@ ANNOTATED = Flavour(
     write_orders=(Order.PLAIN, Order.RELEASE),
     update_orders=(Order.PLAIN, Order.ACQUIRE, Order.RELEASE, Order.ACQ_REL),
 )
+CONDITIONALS = replace(HARDWARE, compares=False, own_addresses=True, resultless=True)
+ANNOTATED_CONDITIONALS = replace(ANNOTATED, compares=False, own_addresses=True, resultless=True)
 C11 = Flavour(C11_FENCES, READ_ORDERS, WRITE_ORDERS, UPDATE_ORDERS, exclusives=False)
 PLAIN_ACCESSES = Flavour(updates=False, exclusives=False)
 
@@ -160,12 +165,12 @@ def _store(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr,
 
 
 def _rmw(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr, value: int) -> None:
-    register = builder.fresh()
     operation = draw.sample(("xchg", "add", "or", "max"))
     operand = _operand(draw, builder, flavour, value)
     order = draw.sample(flavour.update_orders)
+    register = None if flavour.resultless and draw.flag() else builder.fresh()
     builder.instructions.append(Rmw(register, operation, address, operand, 4, order))
-    builder.loaded.append(register)
+    builder.loaded += [] if register is None else [register]
     builder.accesses += 2
 
 
@@ -189,7 +194,9 @@ def _exclusive(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: E
         _store(draw, builder, flavour, address, value)
     stored = _operand(draw, builder, flavour, value)
     write_order = draw.sample(flavour.write_orders)
-    builder.instructions.append(StoreConditional(status, address, stored, 4, write_order))
+    target = _own_address(draw, builder, address) if flavour.own_addresses else address
+    builder.instructions.append(StoreConditional(status, target, stored, 4, write_order))
+    builder.loaded += [status] if flavour.own_addresses and draw.flag() else []
     builder.accesses += 2
 
 
@@ -210,6 +217,16 @@ def _address(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, locations: t
     if len(locations) > 1 and draw.integer(0, 3) == 0:
         return _computed_address(register)
     return Binary("add", 64, base, _false_dependency(builder, register))
+
+
+def _own_address(draw: Draw, builder: _ThreadBuilder, linked: Expr) -> Expr:
+    kind = draw.sample(("linked", "dependent", "dependent", "computed"))
+    if kind == "linked":
+        return linked
+    register = draw.sample(builder.loaded)
+    if kind == "computed":
+        return _computed_address(register)
+    return Binary("add", 64, linked, _false_dependency(builder, register))
 
 
 def _computed_address(register: str) -> Expr:

@@ -20,8 +20,20 @@ from dekker.fuzz import idioms, loops_c, threaded_c
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
-from dekker.fuzz.hardware import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, Flavour, random_program
+from dekker.fuzz.hardware import (
+    ANNOTATED,
+    ANNOTATED_CONDITIONALS,
+    C11,
+    CONDITIONALS,
+    HARDWARE,
+    PLAIN_ACCESSES,
+    Flavour,
+    random_program,
+)
+from dekker.fuzz.heap import heap_program
 from dekker.fuzz.lang import lang_program
+from dekker.fuzz.order_pairs import program_of as ordered_program
+from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
@@ -91,6 +103,19 @@ def _cycle(seed: int) -> Drawn:
     return Drawn(program, text, ".litmus", model)
 
 
+def _conditionals(seed: int) -> Drawn:
+    if Random(seed).random() < 0.5:
+        return _drawn(seed, ANNOTATED_CONDITIONALS, ("aarch64", "riscv"))
+    return _drawn(seed, CONDITIONALS, ("power", "aarch64", "riscv"))
+
+
+def _orders(seed: int) -> Drawn:
+    random = Random(seed)
+    model = random.choice(("power", "armv7", "aarch64", "riscv", "rmo"))
+    program = ordered_program(random_shape(random, model), model)
+    return Drawn(program, print_program(program), ".ir", model)
+
+
 def _delays(seed: int) -> Drawn:
     random = Random(seed)
     model = random.choice(tuple(FENCES))
@@ -152,12 +177,15 @@ def _compiled(text: str, observed: Sequence[str]) -> Program:
 KINDS: dict[str, Kind] = {
     "plain": Kind(lambda seed: _drawn(seed, PLAIN_ACCESSES, ALL_MODELS), 30),
     "updates": Kind(lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES), 20),
+    "conditionals": Kind(_conditionals, 10),
     "annotated": Kind(lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")), 10),
     "c11": Kind(lambda seed: _drawn(seed, C11, OF_LANGUAGE), 10),
+    "orders": Kind(_orders, 8),
     "delays": Kind(_delays, 7),
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),
     "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
+    "reuse": _of_ir(heap_program, OF_C, 5),
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
     "conditions": _of_c(idioms.conditions_program),
     "exchanges": _of_c(idioms.exchanges_program),

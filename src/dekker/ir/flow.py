@@ -20,6 +20,7 @@ from dekker.ir.instructions import (
     Refuse,
     Return,
     Rmw,
+    Spawn,
     StoreConditional,
 )
 from dekker.ir.program import Function, Program
@@ -66,6 +67,15 @@ def reads_between(program: Program, function: Function, first: int, last: int) -
                 seen.add(called.name)
                 pending += called.body
     return False
+
+
+def begins_alone(program: Program) -> bool:
+    """Whether what the only thread does at first is no event: so it is in programs with calls, or that can end as a
+    whole, such as those of C."""
+    steps = (step for function in program.functions for step in function.body)
+    return len(program.threads) == 1 and any(
+        isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything) for step in steps
+    )
 
 
 def predecessors(function: Function) -> list[list[int]]:

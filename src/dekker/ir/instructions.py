@@ -234,6 +234,25 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Recycle:
+    """`dst` becomes 0, or the start of any object of this size that was ever freed. Whether that one may be had is for
+    what follows to find out (`ir.passes.reuse`)."""
+
+    dst: str
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """The freed object that begins at `address` is one that was just allocated, with new content. An execution in which
+    it has another size than this is blocked."""
+
+    address: Expr
+    size: Expr
+    zeroed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AtomicBegin:
     """From here to `AtomicEnd` no other thread takes a step."""
 
@@ -278,6 +297,8 @@ Instruction = (
     | Allocate
     | Free
     | Measure
+    | Recycle
+    | Renew
     | AtomicBegin
     | AtomicEnd
     | Exit

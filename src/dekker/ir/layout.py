@@ -103,3 +103,8 @@ def heap_use(size: int) -> int:
 def header_address(start: int) -> int:
     """In the gap before an object: what writes there releases it."""
     return start - 16
+
+
+FREED_WORD = -24
+"""Where, relative to an object, stands 1 once it was freed and may be allocated again (`ir.passes.reuse`)."""
+FREED_WORD_SIZE = 8

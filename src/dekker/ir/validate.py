@@ -72,7 +72,9 @@ from dekker.ir.instructions import (
     Measure,
     Order,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -343,6 +345,15 @@ def _free(i: Free | Measure, scope: _Scope) -> None:
     _check_expression(i.address, scope)
 
 
+def _recycle(i: Recycle, scope: _Scope) -> None:
+    _check_expression(i.size, scope)
+
+
+def _renew(i: Renew, scope: _Scope) -> None:
+    _check_expression(i.address, scope)
+    _check_expression(i.size, scope)
+
+
 def _exit(i: Exit, scope: _Scope) -> None:
     if i.status is not None:
         _check_expression(i.status, scope)
@@ -376,6 +387,8 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Allocate: _allocate,
     Free: _free,
     Measure: _free,
+    Recycle: _recycle,
+    Renew: _renew,
     AtomicBegin: _nothing,
     AtomicEnd: _nothing,
     Exit: _exit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from dekker.execution import Event, Execution, pairs
 from dekker.ir.layout import header_address, thread_at
@@ -22,7 +23,7 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
         yield Failure(DEADLOCK, "threads wait for ever", first.thread, first.stack)
     for event in execution.events:
         done = _done(runs, event)
-        if done is not None and not done.release and _is_outside(world, runs, event):
+        if done is not None and not done.release and not done.renewal and _is_outside(world, runs, event):
             if world.is_released(event.address):
                 yield _use_after_free(event, done)
                 continue
@@ -48,12 +49,16 @@ def _is_outside(world: World, runs: Sequence[ThreadRun], event: Event) -> bool:
 
 def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """A read of what a release wrote, a write or another release behind one."""
-    releases = [n for n, event in enumerate(execution.events) if (done := _done(runs, event)) and done.release]
+    releases = [
+        number
+        for number, event in enumerate(execution.events)
+        if (world.starts_free(event.address) if event.initial else (done := _done(runs, event)) and done.release)
+    ]
     headers = {header_address(start) for start in world.allocations}
     late: dict[int, None] = {}
     for release in releases:
         late.update(dict.fromkeys(_members(execution.relations["rf"][release])))
-        late.update(dict.fromkeys(_members(execution.relations["co"][release])))
+        late.update(dict.fromkeys(_until_renewal(runs, execution, release)))
     for number in sorted(late):
         event = execution.events[number]
         done = _done(runs, event)
@@ -63,6 +68,13 @@ def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution
         elif event.address in headers:
             message = "this memory may have been freed already"
             yield Failure("double free", message, event.thread, done.stack, event.address)
+
+
+def _until_renewal(runs: Sequence[ThreadRun], execution: Execution, release: int) -> list[int]:
+    """The writes behind a release, up to the one with which the memory is in use again."""
+    co = execution.relations["co"]
+    behind = sorted(_members(co[release]), key=lambda number: co[number].bit_count(), reverse=True)
+    return list(takewhile(lambda n: not ((done := _done(runs, execution.events[n])) and done.renewal), behind))
 
 
 def _use_after_free(event: Event, done: Done) -> Failure:
@@ -109,15 +121,21 @@ def _leaks(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Ite
     places = world.places
     pending = [(places.starts[item.name], item.size) for item in world.program.objects]
     lost = dict(world.allocations)
+    gone = world.released.keys() - world.renewals.keys()
     while pending:
         start, size = pending.pop()
         pointers = {value for address, value in words.items() if start <= address < start + size}
         for found in [item for item in lost.values() if any(item.start <= p < _end(item) for p in pointers)]:
             del lost[found.start]
             pending.append((found.start, found.size))
-    freed = {done.event.address for run in runs for done in run.done if done.release}
-    for item in lost.values():
-        if not (item.local or item.permanent or item.start in world.released or item.header in freed):
+    freed = {
+        event.address
+        for number, event in enumerate(execution.events)
+        if (done := _done(runs, event)) and done.release and not execution.relations["co"][number]
+    }
+    for start in lost:
+        item = (world.renewals.get(start) or [lost[start]])[-1]
+        if not (item.local or item.permanent or item.start in gone or item.header in freed):
             message = f"the {item.size} bytes that are allocated here are lost: at the end nothing points to them"
             yield Failure("leak", message, item.thread, item.stack, item.start, item.size)
 

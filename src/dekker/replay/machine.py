@@ -49,7 +49,8 @@ class NotYet(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An event of the thread, with its dependencies by the names of base relations. `release`: it frees memory."""
+    """An event of the thread, with its dependencies by the names of base relations. `release`: it frees memory;
+    `renewal`: with it memory that was freed is in use again."""
 
     event: Event
     instruction: int
@@ -58,6 +59,7 @@ class Done:
     value: Shape = 0
     stack: Stack = ()
     release: bool = False
+    renewal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,11 +314,9 @@ class Machine:
         dependencies: dict[str, frozenset[int]],
         address: Shape = 0,
         value: Shape = 0,
-        *,
-        release: bool = False,
     ) -> int:
         found = {"ctrl": self.control, "pick-ctrl": self.picked_control, **dependencies}
-        self.run.done.append(Done(event, self.instruction, found, address, value, self.stack(), release))
+        self.run.done.append(Done(event, self.instruction, found, address, value, self.stack()))
         return len(self.run.done) - 1
 
     def read(self, address: Word, size: int, order: Order, tags: frozenset[str]) -> tuple[int, Word]:
@@ -325,9 +325,7 @@ class Machine:
         index = self.emit(event, {"addr": address.sources, "pick-addr": address.picked}, address.shape)
         return index, Word(item.value, Returned((self.run.thread, index)), frozenset((index,)))
 
-    def write(
-        self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str], *, release: bool = False
-    ) -> int:
+    def write(self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str]) -> int:
         self.take_access("W", address, size, value.value)
         event = self.event("W", address.value, size, value.value, order, tags)
         dependencies = {
@@ -336,7 +334,7 @@ class Machine:
             "data": value.sources,
             "pick-data": value.picked,
         }
-        return self.emit(event, dependencies, address.shape, value.shape, release=release)
+        return self.emit(event, dependencies, address.shape, value.shape)
 
     def fence(self, kind: str) -> None:
         self.take("F", f"the fence {kind}")
@@ -346,6 +344,9 @@ class Machine:
     def event(self, kind: str, address: int, size: int, value: int, order: Order, tags: frozenset[str]) -> Event:
         index = len(self.run.done)
         return Event(kind, self.run.thread, index, address, size, value, order, tags, "", self.span)
+
+    def mark(self, index: int, *, release: bool = False, renewal: bool = False) -> None:
+        self.run.done[index] = replace(self.run.done[index], release=release, renewal=renewal)
 
     def retag(self, index: int, tag: str) -> None:
         done = self.run.done[index]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dekker.ir.layout import FUNCTIONS_START, GAP, end_address, header_address, thread_at
+from dekker.ir.layout import FREED_WORD, FUNCTIONS_START, GAP, end_address, header_address, thread_at
 from dekker.ir.shapes import part_name
 from dekker.replay.world import Allocation, World
 from dekker.source import is_library
@@ -36,7 +36,7 @@ class Names:
         if thread is not None and thread in self.world.starts:
             return f"{'end' if address == end_address(thread) else 'start'} of thread {thread}"
         for start in self.world.allocations:
-            if header_address(start) == address:
+            if address in (header_address(start), start + FREED_WORD):
                 return f"whether {self.labels[start]} is free"
         return self._global(address) or self._outside(address) or self.places.show(address)
 

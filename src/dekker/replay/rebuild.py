@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, pairwise, takewhile
 
 from dekker.execution import (
@@ -170,18 +171,21 @@ class _Builder:
         return thread is not None and thread < len(self.runs)
 
     def _demand_releases(self) -> None:
-        """Freeing an object writes to all of its parts that are accessed."""
+        """Freeing an object, and allocating it again, writes to all of its parts that are accessed."""
         for run in self.runs:
             for index, done in enumerate(run.done):
                 start = done.event.address + HEADER_DISTANCE
-                freed = self.world.allocations.get(start) if done.release else None
+                freed = self.world.allocations.get(start) if done.release or done.renewal else None
                 if freed is None:
                     continue
-                releases = takewhile(lambda item: item.release, run.done[index:])
-                parts = {_location(item.event) for item in releases}
+                of_instruction = takewhile(partial(_is_alike, done), run.done[index:])
+                parts = {_location(item.event) for item in of_instruction}
                 for address, size in self.locations:
                     if freed.contains(address, size) and (address, size) not in parts:
-                        raise Mismatch(f"the free of {self.places.show(start)} leaves out {size} bytes at {address:#x}")
+                        what = "free" if done.release else "new allocation"
+                        raise Mismatch(
+                            f"the {what} of {self.places.show(start)} leaves out {size} bytes at {address:#x}"
+                        )
 
     def _refuse_thin_air(self) -> None:
         done = {(run.thread, index): item for run in self.runs for index, item in enumerate(run.done)}
@@ -211,6 +215,10 @@ class _Builder:
         place = self.places.show(event.address)
         owner = "the initial state" if event.initial else f"thread {event.thread}"
         return f"{event.kind} {place}={event.value} of {owner}"
+
+
+def _is_alike(first: Done, second: Done) -> bool:
+    return (first.release, first.renewal) == (second.release, second.renewal)
 
 
 def _location(event: Event) -> Location:

@@ -2,23 +2,39 @@
 
 The one that starts a thread writes to a location of the new thread, which begins by reading that; it ends by writing to
 another one, which is read by those that join it. Fences go before these writes and after these reads. Freeing an object
-writes to a header in front of it and to all its parts that any execution accesses. What decides how to go on, such as
+writes to a header in front of it and to all its parts that any execution accesses, and so does using it again. What
+decides how to go on, such as
 what is called, joined or freed, controls everything behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Expr
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Measure, Order, Print, Refuse, Return, Spawn
+from dekker.ir.flow import begins_alone
+from dekker.ir.instructions import (
+    Allocate,
+    Call,
+    Exit,
+    Free,
+    Join,
+    Measure,
+    Order,
+    Print,
+    Recycle,
+    Refuse,
+    Renew,
+    Return,
+    Spawn,
+)
 from dekker.ir.layout import (
     ALLOCATION_GAP,
     HEADER_SIZE,
     HEAP_PER_THREAD,
     end_address,
-    header_address,
     heap_address,
     heap_use,
     start_address,
@@ -26,13 +42,14 @@ from dekker.ir.layout import (
 )
 from dekker.ir.program import Function
 from dekker.replay.frames import note_function
-from dekker.replay.machine import ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
+from dekker.replay.machine import BLOCKED, ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
 from dekker.replay.words import ZERO, Word, number
 from dekker.replay.world import Allocation, Start
 
 MAX_CALLS = 1_000
 TOO_DEEP = "calls are nested too deeply"
+DOUBLE_FREE = "this memory may have been freed already"
 
 # --- calls
 
@@ -145,8 +162,8 @@ def _releasable(machine: Machine, address: int) -> Allocation:
     if found is None or found.local or found.permanent:
         message = f"free of {address:#x}, which is not the start of memory that was allocated"
         raise machine.fail("release", message, address)
-    if address in machine.world.released:
-        raise machine.fail("double free", "this memory may have been freed already", found.header)
+    if address in machine.world.released and not machine.world.reuses:
+        raise machine.fail("double free", DOUBLE_FREE, found.header)
     return found
 
 
@@ -158,24 +175,54 @@ def _measure(machine: Machine, instruction: Measure) -> None:
 def _free_alone(machine: Machine, instruction: Free) -> None:
     address = machine.value(instruction.address).value
     if address:
-        machine.world.released[_releasable(machine, address).start] = machine.stack()
+        found = _releasable(machine, address)
+        if address in machine.world.released:
+            raise machine.fail("double free", DOUBLE_FREE, found.header)
+        machine.world.released[found.start] = machine.stack()
 
 
 def _free(machine: Machine, instruction: Free) -> None:
     address = _deciding(machine, instruction.address)
     if address == 0:
         return
-    found = _releasable(machine, address)
-    _release(machine, header_address(address), HEADER_SIZE)
+    for written in _write_to_parts(machine, _releasable(machine, address)):
+        machine.mark(written, release=True)
+
+
+def _write_to_parts(machine: Machine, allocation: Allocation) -> Iterator[int]:
+    """To the header, and to those parts that the trace says."""
+    yield machine.write(number(allocation.header), HEADER_SIZE, ZERO, Order.PLAIN, frozenset())
     while machine.next_is("W"):
         item = machine.peek()
-        if item is None or not found.contains(item.address, item.size):
+        if item is None or not allocation.contains(item.address, item.size):
             return
-        _release(machine, item.address, item.size)
+        yield machine.write(number(item.address), item.size, ZERO, Order.PLAIN, frozenset())
 
 
-def _release(machine: Machine, address: int, size: int) -> None:
-    machine.write(number(address), size, ZERO, Order.PLAIN, frozenset(), release=True)
+def _recycle(machine: Machine, instruction: Recycle) -> None:
+    """Before other threads exist it is an event only if something was freed that it could be."""
+    size = _deciding(machine, instruction.size)
+    chosen = 0 if _has_no_choice(machine, size) else machine.take("C", "the choice of a freed object").value
+    machine.set(instruction.dst, number(chosen))
+
+
+def _has_no_choice(machine: Machine, size: int) -> bool:
+    world = machine.world
+    is_first = machine.run.thread == 0 and machine.taken == 0 and begins_alone(world.program)
+    return is_first and all(world.allocations[start].size != size for start in world.released)
+
+
+def _renew(machine: Machine, instruction: Renew) -> None:
+    address, size = _deciding(machine, instruction.address), _deciding(machine, instruction.size)
+    found = machine.world.allocations.get(address)
+    if found is None and machine.patient:
+        raise NotYet
+    if found is None or found.local or found.permanent or found.size != size:
+        raise machine.end(BLOCKED)
+    renewed = replace(found, thread=machine.run.thread, stack=machine.stack(), zeroed=instruction.zeroed)
+    machine.world.renewals.setdefault(address, []).append(renewed)
+    for written in _write_to_parts(machine, found):
+        machine.mark(written, renewal=True)
 
 
 # --- output
@@ -195,6 +242,8 @@ RUNTIME_STEPS: dict[type, Step] = {
     Allocate: _allocate,
     Free: _free,
     Measure: _measure,
+    Recycle: _recycle,
+    Renew: _renew,
     Refuse: _refuse,
     Print: _print,
 }

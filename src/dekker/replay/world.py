@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dekker.ir.layout import Layout, header_address
+from dekker.ir.layout import FREED_WORD, FREED_WORD_SIZE, Layout, header_address
 from dekker.ir.memory import InitialMemory
+from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function, Program
 from dekker.replay.words import Word
 from dekker.source import Span
@@ -65,23 +66,36 @@ class World:
     """The first function of each thread that no library brings along."""
     released: dict[int, Stack] = field(default_factory=dict)
     """Objects that the first thread freed before there were others, and where."""
+    renewals: dict[int, list[Allocation]] = field(default_factory=dict)
+    """Objects that were allocated again after they were freed."""
     written: dict[int, tuple[int, Span | None]] = field(default_factory=dict)
     """Bytes that the first thread wrote before there were others, and where."""
 
     def __post_init__(self) -> None:
         self.initial = InitialMemory(self.program, self.places)
+        self.reuses = reuses_freed_memory(self.program)
 
     def contains(self, address: int, size: int) -> bool:
         """Whether all these bytes lie in one object."""
         if self.places.contains(address, size):
             return True
-        present = (item for item in self.allocations.values() if item.start not in self.released)
-        return any(item.contains(address, size) for item in present)
+        present = (item for item in self.allocations.values() if self.reuses or item.start not in self.released)
+        return any(item.contains(address, size) for item in present) or self._is_freed_word(address, size)
+
+    def _is_freed_word(self, address: int, size: int) -> bool:
+        """Whether these are the bytes that say if an object may be allocated again."""
+        found = self.allocations.get(address - FREED_WORD) if size == FREED_WORD_SIZE else None
+        return found is not None and not found.local and self.reuses
 
     def is_released(self, address: int) -> bool:
         """Whether the address lies in an object that was freed before there were other threads."""
         found = self.allocation_at(address) if self.released else None
         return found is not None and found.start in self.released
+
+    def starts_free(self, address: int) -> bool:
+        """Whether it, or the object of which it is the header, was freed then, and may be in use again."""
+        found = self.allocation_at(address) or self.allocations.get(address - header_address(0))
+        return self.reuses and found is not None and found.start in self.released
 
     def allocation_at(self, address: int) -> Allocation | None:
         return next((item for item in self.allocations.values() if item.contains(address)), None)

@@ -36,7 +36,8 @@ class CheckViolation:
 @dataclass(frozen=True)
 class CheckReport:
     """What was checked, and what was found. `error` says why there is no answer, if there is none. `ranges` are those
-    of numbers that the program leaves open, where not all were tried."""
+    of numbers that the program leaves open, where not all were tried. `reuse`: memory that was freed might be allocated
+    again; None if that can make no difference."""
 
     paths: tuple[str, ...]
     model: str
@@ -48,6 +49,7 @@ class CheckReport:
     time_s: float
     error: str | None = None
     ranges: tuple[tuple[int, int], ...] = ()
+    reuse: bool | None = None
 
     @property
     def undecided(self) -> str:
@@ -130,13 +132,16 @@ def cuts(report: CheckReport) -> Iterator[str]:
     result, bound = report.result, report.limits.unroll
     for low, high in report.ranges:
         yield f"numbers that the program leaves open were from {low} to {high} (--nondet)"
+    if report.reuse is False and not report.violations:
+        yield "memory that was freed was never allocated again (--reuse)"
     if not result.cut:
         return
+    rounds = "once" if bound == 1 else f"{bound} times"
     runs = f"{_count(result.cut, 'more execution')} {'was' if result.cut == 1 else 'were'} cut"
     if not result.cut_at:
-        yield f"{runs} where a loop went round more than {bound} times (--unroll {bound})"
+        yield f"{runs} where a loop went round more than {rounds} (--unroll {bound})"
     for span in result.cut_at:
-        yield f"{runs} where the loop at {span} went round more than {bound} times (--unroll {bound})"
+        yield f"{runs} where the loop at {span} went round more than {rounds} (--unroll {bound})"
         runs = "or"
 
 
@@ -195,6 +200,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "unroll": report.limits.unroll,
             "cut": [_place(span) for span in result.cut_at],
             "nondet": [list(pair) for pair in report.ranges],
+            "reuse": report.reuse,
             "stopped_by": result.stopped_by,
             **({"too_long_at": _place(result.too_long_at)} if result.too_long_at is not None else {}),
             **({"other": result.bound} if result.bound else {}),

@@ -119,6 +119,7 @@ _CHECK = {
             "unroll": COUNT,
             "cut": _list(_object(PLACE)),
             "nondet": _list(_pair(NUMBER)),
+            "reuse": _or_null(FLAG),
             "stopped_by": _or_null(TEXT),
         },
         {"other": TEXT, "too_long_at": _object(PLACE)},

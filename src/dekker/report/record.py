@@ -173,7 +173,10 @@ def _executions(number: int) -> str:
     return "1 execution" if number == 1 else f"{number} executions"
 
 
-LIMITS = {"events": "more than 32768 events in one execution"}
+LIMITS = {
+    "events": "more than 32768 events in one execution",
+    "sections": "runs in which an atomic section is seen half done",
+}
 NO_END = "no execution comes to its end"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
 from dekker.ir.instructions import Choose
+from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -23,27 +24,50 @@ from dekker.result import Result, Verdict, verdict
 from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
 from dekker.run.checkpoint_file import require_place
 from dekker.run.engines import TRANSFORM, run_engine
-from dekker.run.prepare import prepare
+from dekker.run.prepare import prepare, with_reuse
 from dekker.run.slices import NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
-DEFAULT_UNROLL = 4
+FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
+
+
+def check_limits(
+    unroll: int | None = None,
+    timeout_s: float | None = None,
+    memory_mb: int | None = None,
+    max_traces: int | None = None,
+    *,
+    stop_at_first: bool = True,
+    deadlocks: bool = True,
+) -> Limits:
+    """Of a check. If nobody says how often loops go round, that grows to the default."""
+    return Limits(
+        FIRST_UNROLL if unroll is None else unroll,
+        timeout_s,
+        memory_mb,
+        max_traces,
+        counts_known_rounds=False,
+        stop_at_first=stop_at_first,
+        deadlocks=deadlocks,
+        deepest=DEFAULT_UNROLL if unroll is None else None,
+    )
 
 
 @dataclass(frozen=True)
 class CheckOptions:
     """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
-    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `nondet` is the range of numbers that
+    comes with Dekker. `leaks`: memory that is lost at the end is a violation. `reuse`: what was freed may be allocated
+    again. `nondet` is the range of numbers that
     the program leaves open. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
 
     model: str | None = None
     engine: str | None = None
-    limits: Limits = Limits(unroll=DEFAULT_UNROLL, counts_known_rounds=False, stop_at_first=True)
+    limits: Limits = field(default_factory=check_limits)
     flags: tuple[str, ...] = ()
     cc: str | None = None
     leaks: bool = False
@@ -53,6 +77,7 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
+    reuse: bool = False
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
@@ -86,9 +111,9 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
     """Goes on from a checkpoint. Of the options, only limits of time, memory and traces, and jobs, count."""
     started = time.perf_counter()
     checkpoint = read_checkpoint(Path(file))
-    if not checkpoint.progress.finished:
-        require_place(file)
     task, about = checkpoint.task, checkpoint.about
+    if not checkpoint.progress.finished or task.limits.unroll != (task.limits.deepest or task.limits.unroll):
+        require_place(file)
     explorer = _checkpoints(file, about, options, checkpoint.progress)
     limits = replace(
         task.limits,
@@ -139,20 +164,30 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         (),
         model.name,
         engine,
-        options.limits,
+        _limits_used(task.limits, result),
         Verdict.UNSAFE if violations else _bounded(found, ranges),
         violations,
         result,
         time.perf_counter() - started,
         ranges=ranges,
+        reuse=_reuse(program),
     )
+
+
+def _limits_used(limits: Limits, result: Result) -> Limits:
+    """A bound that cuts nothing is as good as any."""
+    if limits.deepest is None:
+        return limits
+    return replace(limits, unroll=result.rounds if result.cut and result.rounds is not None else limits.deepest)
 
 
 def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:
     """How many executions there are does not depend on which go wrong."""
     program = read_program(paths, options)
     model = load_model(options.model or default_model(program))
-    return Task(prepare(program, model), model, replace(options.limits, stop_at_first=False))
+    limits = options.limits
+    unroll = limits.unroll if limits.deepest is None else limits.deepest
+    return Task(prepare(program, model), model, replace(limits, unroll=unroll, stop_at_first=False))
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:
@@ -170,6 +205,10 @@ def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
     return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
 
 
+def _reuse(program: Program) -> bool | None:
+    return reuses_freed_memory(program) if frees_and_allocates(program) else None
+
+
 def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
     return Verdict.SAFE_WITHIN_BOUND if ranges and found is Verdict.SAFE else found
 
@@ -177,4 +216,4 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
     program = parse_files(paths, options.flags, options.cc, options.nondet)
     validate(program)
-    return program
+    return with_reuse(program) if options.reuse else program

@@ -125,7 +125,13 @@ def _task_content(task: Task, about: dict[str, Any]) -> dict[str, Any]:
         "leaks": task.program.property.leaks,
         "pieces": sorted(task.pieces),
         "examples": task.examples,
-        "limits": [limits.unroll, limits.counts_known_rounds, limits.stop_at_first, limits.deadlocks],
+        "limits": [
+            limits.unroll,
+            limits.deepest or limits.unroll,
+            limits.counts_known_rounds,
+            limits.stop_at_first,
+            limits.deadlocks,
+        ],
         "about": about,
     }
 
@@ -151,10 +157,13 @@ def read_checkpoint(file: Path) -> Checkpoint:
         program = replace(read_program_text(program_of, model), source=_source(program_of))
         if read_as(bool, content["leaks"]):
             program = replace(program, property=replace(program.property, leaks=True))
-        unroll, known_rounds, stop, deadlocks = read_as(tuple[int, bool, bool, bool], content["limits"])
-        if not 0 <= unroll < 1 << 31:
-            raise ValueError(f"{unroll} rounds")
-        limits = Limits(unroll, counts_known_rounds=known_rounds, stop_at_first=stop, deadlocks=deadlocks)
+        unroll, deepest, *others = read_as(tuple[int, int, bool, bool, bool], content["limits"])
+        if not 0 <= unroll <= deepest < 1 << 31:
+            raise ValueError(f"{unroll} rounds of {deepest}")
+        known_rounds, stop, deadlocks = others
+        limits = Limits(
+            unroll, counts_known_rounds=known_rounds, stop_at_first=stop, deadlocks=deadlocks, deepest=deepest
+        )
         pieces = frozenset(read_as(list[tuple[str, int]], content["pieces"]))
         task = Task(program, model, limits, examples=read_as(bool, content["examples"]), pieces=pieces)
         return Checkpoint(task, from_plain(content["progress"]), read_as(dict[str, list[str]], content["about"]))

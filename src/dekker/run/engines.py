@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 from dekker.engines.rsmc import engine as rsmc
@@ -14,7 +15,9 @@ from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.models import shipped_as
 from dekker.result import ENDED_WAITING, Result, Violation
+from dekker.run.deepening import deepened
 from dekker.run.open_loops import open_loop
+from dekker.run.sections import run_with_sections
 from dekker.run.turns import may_take_turns, run_in_turns
 from dekker.task import Task, with_time_left
 
@@ -181,26 +184,30 @@ ENGINES: dict[str, Run] = {**SINGLE_ENGINES, TRANSFORM: run_transform, ALL: run_
 def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
     """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run, or
     states where that ends earlier; `auto` for states where the rule in docs/states.md says so, else the same as
-    None."""
+    None. Violations in which an atomic section is seen half done are none."""
+    return run_with_sections(partial(_run_named, name), task, name)
+
+
+def _run_named(name: str | None, task: Task) -> tuple[str, Result]:
     if task.search.robust and name not in (None, AUTO, states.NAME):
         raise InputError("only the states engine can tell whether a program is robust", hint="use --engine states")
     if name == AUTO or (name is None and task.search.robust):
         return _run_fitting(task)
     if name is not None:
-        return name, ENGINES[name](task)
+        return name, deepened(ENGINES[name], task)
     return _run_traces(task)
 
 
 def _run_traces(task: Task) -> tuple[str, Result]:
     start = monotonic()
     try:
-        return run_in_turns(task) if may_take_turns(task) else (rsmc.NAME, rsmc.run(task))
+        return run_in_turns(task) if may_take_turns(task) else (rsmc.NAME, deepened(rsmc.run, task))
     except MixedSizes:
         raise
     except UnsupportedError as refusal:
         try:
             return ORACLE, replace(
-                run_oracle(with_time_left(task, monotonic() - start)), choice=refusal.diagnostic.message
+                deepened(run_oracle, with_time_left(task, monotonic() - start)), choice=refusal.diagnostic.message
             )
         except UnsupportedError:
             raise refusal from None

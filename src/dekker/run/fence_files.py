@@ -18,6 +18,7 @@ from dekker.frontends import is_c, parse_files, parse_program, read_text
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.run.check import CheckOptions
+from dekker.run.prepare import with_reuse
 from dekker.source import Source, is_library, with_line_feeds
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
@@ -54,7 +55,7 @@ class Files:
         if not is_c(self.paths[0]):
             program = parse_program(Source(self.paths[0], texts[0]))
             validate(program)
-            return Reading(program, self.paths)
+            return Reading(self._with_reuse(program), self.paths)
         with tempfile.TemporaryDirectory(prefix="dekker-") as folder:
             copies = [_copy(folder, path) for path in self.all]
             for copy, text in zip(copies, texts, strict=True):
@@ -68,7 +69,10 @@ class Files:
             except InputError as error:
                 _name_originals(error, folder)
                 raise
-        return Reading(program, tuple(copies))
+        return Reading(self._with_reuse(program), tuple(copies))
+
+    def _with_reuse(self, program: Program) -> Program:
+        return with_reuse(program) if self.options.reuse else program
 
     def _copied_folders(self, folder: str) -> Iterator[str]:
         for found in _include_folders(self.options.flags):

@@ -9,6 +9,7 @@ from dekker.cat.model import Model
 from dekker.execution import DATA_RACE
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
+from dekker.ir.passes.reuse import reuse_freed_memory
 from dekker.ir.passes.waiting import wait_in_loops
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
@@ -38,6 +39,14 @@ def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduc
     compiled = compile_for(awaiting, model)
     require_fit(compiled, model)
     return apply_passes(compiled, passes) if waits and compiled is not awaiting else compiled
+
+
+def with_reuse(program: Program) -> Program:
+    """The program in which memory that was freed may be allocated again."""
+    changed = reuse_freed_memory(program)
+    if changed is not program:
+        validate(changed)
+    return changed
 
 
 def compile_for(program: Program, model: Model) -> Program:

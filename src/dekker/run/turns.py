@@ -16,6 +16,7 @@ from dekker.errors import UnsupportedError
 from dekker.models import shipped_as
 from dekker.native import Exploration, Request, Work, explore
 from dekker.result import Result
+from dekker.run.deepening import Deepening, goes_wrong
 from dekker.run.slices import NOT_BEGUN, Progress, with_limits_left
 from dekker.task import Task, with_time_left
 
@@ -37,9 +38,13 @@ def may_take_turns(task: Task) -> bool:
 
 def run_in_turns(task: Task) -> tuple[str, Result]:
     """If neither ends, what rsmc found."""
-    started, exploring = monotonic(), _Exploring()
+    started, exploring, deepening = monotonic(), _Exploring(), Deepening(task)
     while True:
+        task = deepening.task
         explored = rsmc.run(replace(with_time_left(task, monotonic() - started), explorer=exploring))
+        if deepening.goes_on(explored):
+            continue
+        explored = deepening.told(explored)
         reason = _reason_to_search(task, explored)
         if reason is None or exploring.is_last:
             return rsmc.NAME, explored
@@ -62,11 +67,6 @@ def _reason_to_search(task: Task, explored: Result) -> str | None:
     if explored.stopped_by is None and explored.cut and not goes_wrong(task, explored):
         return f"rsmc would have cut loops that go round more than {task.limits.unroll} times"
     return None
-
-
-def goes_wrong(task: Task, explored: Result) -> bool:
-    is_deadlock = task.limits.deadlocks and explored.deadlocks
-    return bool(explored.violations or explored.flags or is_deadlock)
 
 
 def _is_answer(searched: Result) -> bool:

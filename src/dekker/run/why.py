@@ -186,7 +186,7 @@ def _answer(question: Question) -> Answer:
     if result.stopped_by is not None:
         covered += ", up to the first violation" if result.stopped_by == "violation" else f", {result.stopped_by} limit"
     if result.cut:
-        covered += f", loops at most {question.options.limits.unroll} times round"
+        covered += f", loops at most {result.rounds or question.options.limits.unroll} times round"
     if question.witness is not None:
         return Answer(question.model.name, POSSIBLE, covered)
     if result.stopped_by is not None or not result.came_to_end:

@@ -22,6 +22,7 @@ from dekker.ir.instructions import (
     Instruction,
     Join,
     Refuse,
+    Renew,
     Return,
     Spawn,
 )
@@ -29,7 +30,7 @@ from dekker.ir.program import Function
 from dekker.transform.points_to import PointsTo
 
 MOST_NODES = 150_000
-_EFFECTS = (*MEMORY_ACCESSES, Fence, Free, Join, Spawn, Exit)
+_EFFECTS = (*MEMORY_ACCESSES, Fence, Free, Renew, Join, Spawn, Exit)
 
 
 @dataclass

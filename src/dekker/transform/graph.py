@@ -34,6 +34,7 @@ from dekker.ir.instructions import (
     Join,
     Load,
     Order,
+    Renew,
     Rmw,
     Spawn,
 )
@@ -156,7 +157,7 @@ def _places(points_to: PointsTo, flows: list[FlowGraph]) -> Accesses:
             key = (flow.thread, function, index)
             if key in found:
                 continue
-            if isinstance(instruction, Free):
+            if isinstance(instruction, Free | Renew):
                 value = points_to.places(flow.thread, function, instruction.address, 1)
                 found[key] = None if value is None else frozenset(Place(base, None, 1) for base, _, _ in value)
             elif isinstance(instruction, MEMORY_ACCESSES):
@@ -300,7 +301,7 @@ def _directions(instruction: Instruction | None) -> str:
         return "R"
     if isinstance(instruction, Rmw | CompareExchange):
         return "RW"
-    return "W" if isinstance(instruction, (*MEMORY_ACCESSES, Free)) else ""
+    return "W" if isinstance(instruction, (*MEMORY_ACCESSES, Free, Renew)) else ""
 
 
 # --- order
@@ -343,12 +344,14 @@ class ThreadOrder:
             after |= self.bits[event.node]
         graph.after[number] = after
         unordered = ordered = 0
+        is_resultless = rules.resultless and event.direction == "R" and self._has_no_result(event.node)
         for target, mask in (("R", self.reads), ("W", self.writes)):
             pair = event.direction + target
             if pair in rules.relaxed:
-                unordered |= self.without(pair).after(event.node) & mask
-                ordered |= self.without(pair).beyond_blocking(event.node) & mask
-        if event.direction == "R" and rules.dependencies:
+                reached = self.without("full" if is_resultless else pair)
+                unordered |= reached.after(event.node) & mask
+                ordered |= reached.beyond_blocking(event.node) & mask
+        if event.direction == "R" and rules.dependencies and not is_resultless:
             unordered, ordered = self._by_dependencies(event, unordered, ordered)
         unordered = self._by_annotations(event, unordered & ~self.locked) if not event.locked else 0
         graph.unordered[number] = unordered
@@ -375,6 +378,10 @@ class ThreadOrder:
             orders = FENCES[instruction.kind].orders
             return len(orders) == 4 if pair == "full" else pair in orders
         return self._orders_all(node)
+
+    def _has_no_result(self, node: int) -> bool:
+        instruction = self.flow.instruction[node]
+        return isinstance(instruction, Rmw) and instruction.dst is None
 
     def _orders_all(self, node: int) -> bool:
         return node in self._locked_nodes or isinstance(self.flow.instruction[node], Spawn | Join | Exit)

@@ -28,6 +28,7 @@ from dekker.ir.instructions import (
     Join,
     Load,
     Measure,
+    Recycle,
     Return,
     Rmw,
     Spawn,
@@ -35,6 +36,7 @@ from dekker.ir.instructions import (
     StoreConditional,
 )
 from dekker.ir.layout import layout
+from dekker.ir.passes.reuse import is_reusable
 from dekker.ir.program import Function, Program
 from dekker.transform.values import (
     ANY_NUMBER,
@@ -81,6 +83,10 @@ class Variable(NamedTuple):
     thread: int
     owner: Base
     name: object
+
+
+_HEAP = Variable(-1, "", "heap")
+"""All that can be freed."""
 
 
 @dataclass
@@ -411,7 +417,14 @@ def _join(step: _Step, it: Join) -> None:
 
 
 def _allocate(step: _Step, it: Allocate) -> None:
-    step.set(it.dst, frozenset((Target(Allocation(step.thread, step.function, step.at), 0),)))
+    found = frozenset((Target(Allocation(step.thread, step.function, step.at), 0),))
+    step.set(it.dst, found)
+    if is_reusable(it):
+        step.solver.include(_HEAP, found)
+
+
+def _recycle(step: _Step, it: Recycle) -> None:
+    step.set(it.dst, step.solver.read(_HEAP, step[1:]) | ANY_NUMBER)
 
 
 def _number(step: _Step, it: Choose | Measure) -> None:
@@ -432,6 +445,7 @@ _TRANSFERS: dict[type[Instruction], Callable[[_Step, Any], None]] = {
     Allocate: _allocate,
     Choose: _number,
     Measure: _number,
+    Recycle: _recycle,
 }
 
 

@@ -40,6 +40,7 @@ from dekker.ir.instructions import (
     Join,
     Load,
     Measure,
+    Recycle,
     Return,
     Rmw,
     Spawn,
@@ -206,7 +207,7 @@ class ValueSets:
                 found[dst] = None
             case Return(value):
                 self._add(self._results, function.name, ZERO if value is None else self._value(state, value))
-            case Allocate(dst) | Measure(dst) | Join(dst):
+            case Allocate(dst) | Measure(dst) | Recycle(dst) | Join(dst):
                 found[dst] = None
         return {**state, **{name: values for name, values in found.items() if name is not None}} if found else state
 

@@ -33,6 +33,7 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Print,
+    Recycle,
     Refuse,
     Return,
     Rmw,
@@ -549,6 +550,9 @@ class Rewriting:
         self.emit(step)
         self.set_shadows(step.dst, NONE, NONE)
 
+    def recycle(self, step: Recycle) -> None:
+        raise self.refuse("memory that is allocated again after it was freed (--reuse)")
+
     def choose(self, step: Choose) -> None:
         self.emit(step)
         self.set_shadows(step.dst, NONE, NONE)
@@ -655,6 +659,7 @@ _REWRITES: dict[type[Any], Callable[[Rewriting, Any], None]] = {
     Measure: Rewriting.release,
     Allocate: Rewriting.allocate,
     Choose: Rewriting.choose,
+    Recycle: Rewriting.recycle,
     AtomicBegin: Rewriting.section,
     AtomicEnd: Rewriting.section,
     Exit: Rewriting.exit,

@@ -23,7 +23,7 @@ class Rules:
     too. `locked`: an update orders all around it. `annotations`: acquire and release are the processor's.
     `atomic_writes`: all other threads see a write at once; otherwise only cumulative fences make them. `propagation`:
     there is no global order; what fences and dependencies forbid depends on how threads meet (see `cycles`). `hazards`:
-    reads of one location may be reordered."""
+    reads of one location may be reordered. `resultless`: only full fences order reads of updates without a result."""
 
     name: str
     relaxed: frozenset[str]
@@ -34,6 +34,7 @@ class Rules:
     atomic_writes: bool = True
     propagation: bool = False
     hazards: bool = False
+    resultless: bool = False
 
 
 _TSO = Rules("tso", frozenset(("WR",)), locked=True)
@@ -49,7 +50,7 @@ RULES: dict[str, Rules] = {
     "rmo": Rules("rmo", ALL_PAIRS, dependencies=True, locked=True, hazards=True),
     "power": replace(_POWER, propagation=True),
     "armv7": _ARM,
-    "aarch64": Rules("aarch64", ALL_PAIRS, True, frozenset(("isb",)), annotations=True),
+    "aarch64": Rules("aarch64", ALL_PAIRS, True, frozenset(("isb",)), annotations=True, resultless=True),
     "riscv": Rules("riscv", ALL_PAIRS, True, annotations=True),
     "ghb-tso": _TSO,
     "ghb-pso": _PSO,

@@ -153,6 +153,8 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 // - The parts of allocated objects that programs access. Releasing an object writes to all of them that were known at the
 //   start, so that an access after that is seen as one that the model allows to come after those writes.
 // - Who writes to memory by events, and who relies on being the only one; releases do not matter.
+// - The objects that are freed, with their sizes, if what is freed may be allocated again; and those of them that were known
+//   at the start, from which allocations choose.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;
@@ -160,6 +162,8 @@ struct Known {
   bool releases = false;  // in any run
   std::map<Address, std::int32_t> writers;
   std::map<Address, std::int32_t> trusted;
+  std::set<std::pair<Address, Address>> freed;
+  std::set<std::pair<Address, Address>> reusable;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
 
   bool operator==(const Known&) const = default;

@@ -1,6 +1,7 @@
 // A program as the explorer runs it: flat code per thread, numbered registers, resolved addresses.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,8 @@ enum class Operation : std::uint8_t {
   release,
   measure,  // the size of an object that was allocated
   refuse,   // what cannot be followed
+  recycle,  // the start of an object of this size that was freed in some run, or 0
+  renew,    // a freed object is in use again
 };
 
 struct Instruction {
@@ -71,9 +74,10 @@ struct EventClass {
   bool after_earlier = false;  // ordered after everything earlier in its thread
   bool strong_release = false;  // a strong release is ordered before a later strong acquire
   bool strong_acquire = false;
+  bool only_full_fences = false;  // no fence that orders some pairs only keeps it before what is later
 };
 
-enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8 };
+enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8, all_pairs = 15 };
 
 // The code of a thread or of a function.
 struct Block {
@@ -108,6 +112,13 @@ struct Program {
   std::unordered_map<Address, std::uint8_t> initial_bytes;  // others are 0
   std::vector<ObjectRange> objects;                         // sorted by start
   std::vector<Observable> observed;
+
+  bool has(Operation operation) const {
+    const auto is_in = [&](const Block& block) {
+      return std::ranges::any_of(block.code, [&](const Instruction& instruction) { return instruction.operation == operation; });
+    };
+    return std::ranges::any_of(threads, is_in) || std::ranges::any_of(functions, is_in);
+  }
 
   // Blocks are numbered: threads, then functions.
   const Block& block(std::int32_t number) const {

@@ -1,6 +1,7 @@
 // A program as the explicit-state search runs it: flat code, numbered registers, resolved addresses.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
@@ -36,6 +37,8 @@ enum class Operation : std::uint8_t {
   nothing,
   refuse,   // what cannot be followed
   measure,  // the size of an allocated object
+  recycle,  // the start of a freed object of this size, or 0
+  renew,    // a freed object is in use again
 };
 
 // What a fence does to the stores in the buffer of its thread.
@@ -103,6 +106,13 @@ struct Program {
   std::vector<ObjectRange> objects;                         // sorted by start
   std::vector<Observable> observed;
   std::vector<std::int32_t> alike;  // threads from the start: the first that does the same, perhaps itself
+
+  bool has(Operation operation) const {
+    const auto is_in = [&](const Block& block) {
+      return std::ranges::any_of(block.code, [&](const Instruction& i) { return i.operation == operation; });
+    };
+    return std::ranges::any_of(threads, is_in) || std::ranges::any_of(functions, is_in);
+  }
 
   // Blocks are numbered: threads, then functions.
   const Block& block(std::int32_t number) const {

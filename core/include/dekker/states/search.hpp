@@ -87,6 +87,7 @@ enum class ActionKind : std::uint8_t {
   end,    // of a spawned thread
   allocate,
   release,
+  renew,
   wait,  // the condition of an await fails
   failure,
 };

@@ -20,12 +20,15 @@ from dekker.ir.instructions import (
     Free,
     Instruction,
     Load,
+    Recycle,
     Rmw,
     Spawn,
     Store,
     StoreConditional,
 )
+from dekker.ir.layout import FREED_WORD
 from dekker.ir.memory import InitialMemory
+from dekker.ir.passes.reuse import reuses_freed_memory
 
 Access = Load | Store | Rmw | CompareExchange
 
@@ -35,14 +38,16 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
     while path.status == "running":
         frame = path.frames[-1]
         instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None
-        if instruction is not None and _ends_it(instruction):
+        if instruction is not None and _ends_it(instruction, context, path):
             break
-        if isinstance(instruction, Fence | Load | Store | Rmw | CompareExchange):
+        if isinstance(instruction, Fence | Load | Store | Rmw | CompareExchange | Free):
             path = replace(path, alone=path.alone + 1)
         if isinstance(instruction, Fence):
             path = goto(path, frame.pc + 1)
         elif isinstance(instruction, Free):
             path = _free(context, path, instruction)
+        elif isinstance(instruction, Recycle):
+            path = set_register(goto(path, frame.pc + 1), instruction.dst, Value(0))
         elif isinstance(instruction, Load | Store | Rmw | CompareExchange):
             path, memory = _access(context, path, memory, instruction)
         else:
@@ -50,8 +55,11 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
     return path, memory
 
 
-def _ends_it(instruction: Instruction) -> bool:
+def _ends_it(instruction: Instruction, context: Context, path: Path) -> bool:
     match instruction:
+        case Recycle(_, size):
+            wanted = evaluate(size, path, context).term
+            return any(start in path.released and length == wanted for start, length in path.objects)
         case Load(exclusive=exclusive):
             return exclusive
         case CompareExchange(weak=weak):
@@ -117,7 +125,11 @@ def _effect(instruction: Access, old: int, now: Callable[[Expr], int]) -> tuple[
 def _is_in_object(context: Context, path: Path, address: int, size: int) -> bool:
     present = (item for item in path.objects if item[0] not in path.released)
     inside = any(start <= address and address + size <= start + length for start, length in present)
-    return inside or context.layout.contains(address, size)
+    return inside or context.layout.contains(address, size) or _is_freed_word(context, path, address)
+
+
+def _is_freed_word(context: Context, path: Path, address: int) -> bool:
+    return reuses_freed_memory(context.program) and any(start + FREED_WORD == address for start, _ in path.objects)
 
 
 def was_released(path: Path, address: int) -> bool:

@@ -9,6 +9,7 @@ from dekker.engines.axiomatic.overlaps import Location, Place, refuse_overlaps
 from dekker.engines.axiomatic.path import Path, PathEvent, Value
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
 from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
+from dekker.ir.layout import header_address
 from dekker.ir.memory import InitialMemory
 
 UNKNOWN = 0
@@ -30,13 +31,27 @@ class Structure:
     paths: tuple[Path, ...]
     memory: InitialMemory
     numbers: dict[Place, int]
+    reuses: bool = False
+    """Memory that was freed may be allocated again."""
 
     def path_event(self, event: Event) -> PathEvent:
         return self.paths[event.thread].events[event.index]
 
     def is_release(self, number: int) -> bool:
         event = self.events[number]
-        return not event.initial and self.path_event(event).release
+        return self._starts_free(event.address) if event.initial else self.path_event(event).release
+
+    def _starts_free(self, address: int) -> bool:
+        """Whether that was freed before there were other threads, and may be in use again."""
+        return self.reuses and any(
+            start in path.released and (start <= address < start + size or address == header_address(start))
+            for path in self.paths
+            for start, size in path.objects
+        )
+
+    def is_renewal(self, number: int) -> bool:
+        event = self.events[number]
+        return not event.initial and self.path_event(event).renewal
 
     def final_value(self, value: Value) -> int:
         term = resolve(value.term, self.known)

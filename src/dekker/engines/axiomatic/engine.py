@@ -47,7 +47,7 @@ from dekker.execution import (
 from dekker.ir.conditions import formula_holds
 from dekker.ir.flow import reads_between
 from dekker.ir.instructions import Await
-from dekker.ir.layout import layout
+from dekker.ir.layout import FREED_WORD, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.models import shipped_as
@@ -357,9 +357,17 @@ class _Oracle:
                 yield event, Violation("memory", message, event.span)
 
     def _is_in_object(self, structure: Structure, event: Event) -> bool:
-        if event.address >= SYNCHRONISATION_START or structure.path_event(event).release:
+        source = structure.path_event(event)
+        if event.address >= SYNCHRONISATION_START or source.release or source.renewal:
             return True
-        objects = (item for path in structure.paths for item in path.objects if item[0] not in path.released)
+        if any(start + FREED_WORD == event.address for start, _ in self.discovered.freed):
+            return True
+        objects = (
+            item
+            for path in structure.paths
+            for item in path.objects
+            if structure.reuses or item[0] not in path.released
+        )
         inside = any(start <= event.address and event.address + event.size <= start + size for start, size in objects)
         return inside or self.layout.contains(event.address, event.size)
 

@@ -20,19 +20,21 @@ from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.rounds import program_loops
 from dekker.engines.axiomatic.steps import advance
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
-from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Instruction, Join, Measure, Spawn
+from dekker.engines.axiomatic.threads import deciding_term, header_of, is_ready, spawned_path, stands_at_join
+from dekker.ir.flow import begins_alone
+from dekker.ir.instructions import Allocate, Call, Free, Join, Measure, Recycle, Spawn
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
+from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.task import Limits
 
-DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Call)
+DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Recycle, Call)
 
 
 class NewFields(Exception):
-    """A part of an allocated object was accessed that freeing it did not write to, or a thread writes where another
-    relied on nobody else writing: start again."""
+    """A part of an allocated object was accessed that freeing it did not write to, a thread writes where another relied
+    on nobody else writing, or an object was freed that nobody could have allocated again: start again."""
 
 
 def is_dynamic(program: Program) -> bool:
@@ -75,13 +77,14 @@ class Growth:
         self.numbers: dict[tuple[int, int], int] = {}
         self.await_targets = await_targets(program)
         self.loops = program_loops(program)
+        self.reuses = reuses_freed_memory(program)
         self.frees = any(isinstance(item, Free) for function in program.functions for item in function.body)
         self.unresolved = 0
 
     def structures(self) -> Iterator[Structure]:
         threads = range(len(self.program.threads))
         paths = [first_path(self.program, self.layout, thread) for thread in threads]
-        if len(paths) == 1 and any(map(_is_of_c, (i for f in self.program.functions for i in f.body))):
+        if begins_alone(self.program):
             paths[0], self.memory = run_alone(self._context(_State(tuple(paths)), 0), paths[0], self.memory)
         yield from self._grow(_State(tuple(paths)))
 
@@ -252,10 +255,25 @@ class Growth:
         if any(path.status == "running" for path in paths) or not is_settled(paths, state.known):
             self.unresolved += 1
             return
-        structure = build(paths, self.memory, state.known, state.sources)
+        structure = replace(build(paths, self.memory, state.known, state.sources), reuses=self.reuses)
         if self.frees:
             self._note_fields(structure)
+        if self.reuses:
+            self._note_freed(structure)
         yield structure
+
+    def _note_freed(self, structure: Structure) -> None:
+        events = (event for path in structure.paths for event in path.events if event.release)
+        released = {event.address.term for event in events}
+        found = {
+            (start, size)
+            for path in structure.paths
+            for start, size in path.objects
+            if header_of(start) in released or start in path.released
+        }
+        if not found <= self.discovered.freed:
+            self.discovered.freed |= found
+            raise NewFields
 
     def _note_fields(self, structure: Structure) -> None:
         for path in structure.paths:
@@ -267,11 +285,6 @@ class Growth:
                 if not found <= known:
                     self.discovered.fields[start] = known | found
                     raise NewFields
-
-
-def _is_of_c(step: Instruction) -> bool:
-    """Programs with calls, or that can end as a whole, begin without events."""
-    return isinstance(step, Call | Spawn) or (isinstance(step, Exit) and step.everything)
 
 
 def _event(state: _State, place: Place) -> PathEvent:

@@ -45,7 +45,8 @@ UNSET = Value(0)
 class PathEvent:
     """An event whose address and value may be unknown, with the reads it depends on.
 
-    `release` marks a write by which memory is freed. A read that `waits` never takes the initial value."""
+    `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
+    never takes the initial value."""
 
     kind: str
     address: Value = UNSET
@@ -60,6 +61,7 @@ class PathEvent:
     instruction: int = -1
     function: str = ""
     release: bool = False
+    renewal: bool = False
     waits: bool = False
 
 
@@ -135,11 +137,13 @@ UNBORN = Path((), status="unborn")
 @dataclass
 class Discovered:
     """What is found out by exploring: which parts of allocated objects are accessed, by start; which thread writes to
-    an address, None if several do; and which thread has relied on being the only one to write there."""
+    an address, None if several do; which thread has relied on being the only one to write there; and which objects are
+    freed, with their sizes, where that memory may be allocated again."""
 
     fields: dict[int, frozenset[tuple[int, int]]] = field(default_factory=dict)
     writers: dict[int, int | None] = field(default_factory=dict)
     trusted: dict[int, int | None] = field(default_factory=dict)
+    freed: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,7 @@ class World:
         return any(start == known and start not in path.own_objects for path in self.paths for known, _ in path.objects)
 
     def is_released(self, start: int) -> bool:
+        """Before there were other threads."""
         return any(start in path.released for path in self.paths)
 
 

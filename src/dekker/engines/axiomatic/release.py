@@ -5,7 +5,7 @@ A thread that reads freed memory goes on, but what it does then is not the progr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from dekker.engines.axiomatic.candidates import Structure
 from dekker.engines.axiomatic.threads import header_of
@@ -24,18 +24,27 @@ def reads_after_release(structure: Structure) -> Mapping[int, Event]:
 
 
 def writes_after_release(structure: Structure, co: Relation) -> Iterator[tuple[Event, Violation]]:
-    """Writes that come after one that frees, and all but the first of those that free an object."""
+    """Writes that come after one that frees, and all but the first of those that free an object, until it is used
+    again."""
     headers = {header_of(start) for path in structure.paths for start, _ in path.objects}
     for writes in structure.writes.values():
-        releasing = [write for write in writes if structure.is_release(write)]
-        for write in writes:
-            event = structure.events[write]
-            if not any(co[earlier] >> write & 1 for earlier in releasing):
-                continue
-            if not structure.is_release(write):
-                yield event, use_after_free(event)
-            elif event.address in headers:
+        if any(map(structure.is_release, writes)):
+            ordered = sorted(writes, key=lambda write: co[write].bit_count(), reverse=True)
+            yield from _late_writes(structure, ordered, headers)
+
+
+def _late_writes(structure: Structure, ordered: Sequence[int], headers: Set[int]) -> Iterator[tuple[Event, Violation]]:
+    is_free = False
+    for write in ordered:
+        event = structure.events[write]
+        if structure.is_renewal(write):
+            is_free = False
+        elif structure.is_release(write):
+            if is_free and event.address in headers:
                 yield event, Violation("double free", "this memory may have been freed already", event.span)
+            is_free = True
+        elif is_free:
+            yield event, use_after_free(event)
 
 
 def use_after_free(event: Event) -> Violation:

@@ -3,8 +3,8 @@
 - Starting a thread is a write to a location of the new one, behind a strong fence; the new thread begins with a read of
   it and a strong fence. It ends with a strong fence and a write of what it returns, which those that join it read
   before a strong fence.
-- Addresses of threads and of what they allocate are never used again. Freeing an object writes to a location before it,
-  and to all its parts that are accessed.
+- Every thread, and every object that is allocated anew, has addresses of its own. Freeing an object writes to a
+  location before it, and to all its parts that are accessed; so does using it again.
 - What decides about a call, a start, a join, an allocation or a release is a control dependency of all that follows.
 """
 
@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import (
+    CHOICE,
+    Chosen,
     Context,
     Frame,
     Path,
@@ -43,8 +45,11 @@ from dekker.ir.instructions import (
     Join,
     Measure,
     Order,
+    Recycle,
+    Renew,
     Spawn,
 )
+from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function
 from dekker.source import Span
 
@@ -70,10 +75,13 @@ def spawned_path(context: Context, spawned: Spawned) -> Path:
 
 
 def is_ready(context: Context, path: Path) -> bool:
-    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined."""
+    """Whether it is known how to go on: where a branch leads, what is called, whether a thread ends that is joined,
+    what an object is that is used again."""
     term = deciding_term(context, path)
     if not isinstance(term, int):
         return False
+    if _stands_at(path, Renew):
+        return any(start == term for other in _world(context).paths for start, _ in other.objects)
     return not stands_at_join(path) or _world(context).path(term - 1).status != "running"
 
 
@@ -87,8 +95,12 @@ def deciding_term(context: Context, path: Path) -> Term:
 
 
 def stands_at_join(path: Path) -> bool:
+    return _stands_at(path, Join)
+
+
+def _stands_at(path: Path, kind: type[Instruction]) -> bool:
     frame = path.frames[-1]
-    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], Join)
+    return frame.pc < len(frame.function.body) and isinstance(frame.function.body[frame.pc], kind)
 
 
 def _deciding_expression(instruction: Instruction) -> Expr | None:
@@ -99,9 +111,9 @@ def _deciding_expression(instruction: Instruction) -> Expr | None:
             return function
         case Join(_, thread):
             return thread
-        case Allocate(_, size):
+        case Allocate(_, size) | Recycle(_, size):
             return size
-        case Free(address) | Measure(_, address):
+        case Free(address) | Measure(_, address) | Renew(address):
             return address
     return None
 
@@ -175,11 +187,13 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     yield set_register(path, instruction.dst, Value(start))
 
 
-def _refused_release(world: World, path: Path, start: int, span: Span | None) -> Path | None:
-    world = replace(world, paths=(*world.paths, path))
+def _refused_release(context: Context, path: Path, start: int, span: Span | None) -> Path | None:
+    """Whether memory is free that may be allocated again is known only when the execution is (`release`)."""
+    known = _world(context)
+    world = replace(known, paths=(*known.paths, path))
     if not world.is_object(start):
         return fail(path, "release", f"free of {start:#x}, which is not the start of memory that was allocated", span)
-    if world.is_released(start):
+    if world.is_released(start) and not reuses_freed_memory(context.program):
         return fail(path, "double free", "this memory may have been freed already", span)
     return None
 
@@ -188,7 +202,7 @@ def _refused_release(world: World, path: Path, start: int, span: Span | None) ->
 def _(instruction: Measure, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     world = _require_world(context, "the size of an object", span)
     start, path = _known(context, instruction.address, path, span)
-    refused = _refused_release(world, path, start, span)
+    refused = _refused_release(context, path, start, span)
     sizes = {known: size for other in (*world.paths, path) for known, size in other.objects}
     yield refused or set_register(path, instruction.dst, Value(sizes.get(start, 0)))
 
@@ -200,12 +214,40 @@ def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Ite
     if start == 0:
         yield path
         return
-    refused = _refused_release(world, path, start, span)
+    refused = _refused_release(context, path, start, span)
     if refused is not None:
         yield refused
         return
-    places = [(header_of(start), HEADER_SIZE)]
-    places += [(start + offset, size) for offset, size in sorted(world.discovered.fields.get(start, frozenset()))]
-    for address, size in places:
+    for address, size in _parts(world, start):
         path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
+    yield path
+
+
+def _parts(world: World, start: int) -> list[tuple[int, int]]:
+    """What is written when an object is freed, and when it is used again."""
+    fields = sorted(world.discovered.fields.get(start, frozenset()))
+    return [(header_of(start), HEADER_SIZE), *((start + offset, size) for offset, size in fields)]
+
+
+@step.register
+def _(instruction: Recycle, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "memory that is used again", span)
+    size, path = _known(context, instruction.size, path, span)
+    objects = sorted(start for start, length in world.discovered.freed if length == size)
+    for start in (0, *objects):
+        chosen = Chosen(len(path.events), path.frames[-1].pc - 1, start)
+        value = Value(start, frozenset((CHOICE,)))
+        yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
+
+
+@step.register
+def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    world = _require_world(context, "memory that is used again", span)
+    start, path = _known(context, instruction.address, path, span)
+    size, path = _known(context, instruction.size, path, span)
+    if all((start, size) not in other.objects for other in (*world.paths, path)):
+        yield replace(path, status="blocked")
+        return
+    for address, length in _parts(world, start):
+        path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
     yield path

@@ -31,7 +31,9 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -65,6 +67,8 @@ OPERATIONS = {
     Free: 19,
     Measure: 20,
     Refuse: 21,
+    Recycle: 22,
+    Renew: 23,
 }
 NO_EFFECT = Assert(ONE, "")
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
@@ -124,7 +128,13 @@ class Encoder(Coder):
         sets = [i for i, item in enumerate(self.model.inputs) if item.kind == "set" and BASE_SETS[item.name](event)]
         orders = self.order.fence_pairs(event) if event.kind == "F" else ()
         local = self.order.local(event)
-        flags = (local.before_later, local.after_earlier, local.strong_release, local.strong_acquire)
+        flags = (
+            local.before_later,
+            local.after_earlier,
+            local.strong_release,
+            local.strong_acquire,
+            local.only_full_fences,
+        )
         return sets, sum(PAIR_BITS[pair] for pair in orders), sum(1 << i for i, flag in enumerate(flags) if flag)
 
     def initial_class(self) -> int:

@@ -20,12 +20,14 @@ RELEASES = frozenset((Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST))
 
 @dataclass(frozen=True)
 class LocalOrder:
-    """What the class of an event says about its order within the thread."""
+    """What the class of an event says about its order within the thread. `only_full_fences`: fences keep it before
+    later accesses only if they order everything."""
 
     before_later: bool = False
     after_earlier: bool = False
     strong_release: bool = False
     strong_acquire: bool = False
+    only_full_fences: bool = False
 
 
 UNORDERED = LocalOrder()
@@ -63,7 +65,8 @@ def _aarch64(event: Event) -> LocalOrder:
     strong_acquire = event.kind == "R" and event.order in ACQUIRES
     release = event.kind == "W" and event.order in RELEASES
     full_update = release and "AMO" in event.tags and event.order in ACQUIRES
-    return LocalOrder(acquires or full_update, release, release, strong_acquire)
+    is_resultless = event.kind == "R" and "NORET" in event.tags
+    return LocalOrder(acquires or full_update, release, release, strong_acquire, is_resultless)
 
 
 def _riscv(event: Event) -> LocalOrder:

@@ -41,7 +41,9 @@ from dekker.ir.instructions import (
     Load,
     Measure,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -49,12 +51,14 @@ from dekker.ir.instructions import (
     StoreConditional,
 )
 from dekker.ir.layout import Layout
+from dekker.ir.passes.reuse import is_reusable, reuses_freed_memory
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue
 
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),
     *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure),
+    *(Recycle, Renew),
 )
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
 STACK, LOCAL, PERMANENT = 16, 32, 64
@@ -67,7 +71,14 @@ def encode(
     program: Program, places: Layout, observed: Sequence[Observable], *, pso: bool, static_local: bool
 ) -> tuple[Any, ...]:
     """The argument of the native search."""
-    encoder = _Encoder(places, program=program, footprints=footprints(program), pso=pso, static_local=static_local)
+    encoder = _Encoder(
+        places,
+        program=program,
+        footprints=footprints(program),
+        pso=pso,
+        static_local=static_local,
+        reuses=reuses_freed_memory(program),
+    )
     encoder.blocks = {item.name: len(program.threads) + number for number, item in enumerate(program.functions)}
     threads, registers = [], []
     for number in range(len(program.threads)):
@@ -94,6 +105,7 @@ class _Encoder(Coder):
     footprints: Footprints
     pso: bool
     static_local: bool
+    reuses: bool
 
     def thread(self, number: int, observed: Collection[str]) -> Block:
         """`registers` then holds the thread's numbering."""
@@ -112,6 +124,8 @@ class _Encoder(Coder):
         self, function: Function, initial: list[tuple[int, int]], parameters: list[int], live: frozenset[str]
     ) -> Block:
         local = local_allocations(function) if self.static_local else frozenset()
+        if self.reuses:  # another thread may get the same memory
+            local = frozenset(index for index in local if not is_reusable(function.body[index]))
         code: list[int] = []
         for index in range(len(function.body)):
             code += self._instruction(function, index, is_local=index in local)

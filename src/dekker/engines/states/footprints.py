@@ -21,6 +21,8 @@ from dekker.ir.instructions import (
     Free,
     Instruction,
     Load,
+    Recycle,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -107,8 +109,10 @@ def _own(step: Instruction, touched: int) -> Footprint:
             return 0, touched
         case Rmw() | CompareExchange() | StoreConditional():
             return touched, touched
-        case Free():
+        case Free() | Renew():
             return 0, HEAP
+        case Recycle():
+            return HEAP, 0
     return 0, 0
 
 
@@ -181,7 +185,7 @@ def _flows(function: Function, program: Program, values: _Values) -> Iterator[tu
         match step:
             case Assign(dst, value):
                 yield function.name, value, function.name, dst
-            case Allocate(dst):
+            case Allocate(dst) | Recycle(dst):
                 values.add(function.name, dst, HEAP)
             case _:
                 for register in defined(step):

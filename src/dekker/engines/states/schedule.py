@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from dekker.execution import FROM_INITIAL, Trace, TraceEvent
-from dekker.ir.instructions import CompareExchange
+from dekker.ir.instructions import CompareExchange, Recycle
 from dekker.ir.layout import HEADER_SIZE, end_address, header_address, heap_address, heap_use, start_address
 from dekker.ir.program import Function, Program
 from dekker.native import VIOLATIONS, Action
@@ -105,12 +105,13 @@ def run_schedule(program: Program, schedule: list[Action]) -> Run:
 
 
 def _begins_concurrency(program: Program, action: Action) -> bool:
-    """A weak compare-exchange is a choice, too: it may fail for no reason."""
+    """A weak compare-exchange is a choice, too: it may fail for no reason. Which freed object to use again is none as
+    long as nothing was freed."""
     kind, _, block, pc, *_ = action
-    if kind in _BEGINS_CONCURRENCY:
-        return True
     body = function_of(program, block).body
-    step = body[pc] if kind in ("read", "write") and pc < len(body) else None
+    step = body[pc] if kind in ("read", "write", "choice") and pc < len(body) else None
+    if kind in _BEGINS_CONCURRENCY:
+        return not isinstance(step, Recycle)
     return isinstance(step, CompareExchange) and step.weak
 
 
@@ -184,9 +185,13 @@ def _take(run: Run, action: Action) -> None:
         case "fence":
             run.add(_Event(thread, pc, "F"))
         case "choice":
-            run.add(_Event(thread, pc, "C", value=value))
+            run.add(_Event(thread, pc, "C", value=run.moved(value)))
         case "release":
-            _release(run, thread, pc, place)
+            run.released.add(place)
+            _write_to_parts(run, thread, pc, place)
+        case "renew":
+            run.released.discard(place)
+            _write_to_parts(run, thread, pc, place)
         case "failure":
             _fail(run, action)
         case "allocate" | "wait":
@@ -216,8 +221,7 @@ def _synchronise(run: Run, action: Action) -> None:
             run.add(_Event(thread, pc, "F"))
 
 
-def _release(run: Run, thread: int, pc: int, start: int) -> None:
-    run.released.add(start)
+def _write_to_parts(run: Run, thread: int, pc: int, start: int) -> None:
     run.write(run.add(_Event(thread, pc, "W", header_address(start), HEADER_SIZE)))
     inside = ((a, size) for a, size in run.accessed if start <= a and a + size <= start + run.sizes[start])
     for address, size in sorted(inside):
@@ -232,6 +236,6 @@ def _fail(run: Run, action: Action) -> None:
     if last.kind == "R" and last.pc == pc and last.address == run.moved(address) and last.source is not None:
         last.value = last.source.value
     if VIOLATIONS[kind] == "double free" and start is not None:
-        _release(run, thread, pc, start)
+        _write_to_parts(run, thread, pc, start)
     elif VIOLATIONS[kind] == "use after free":
         run.has_ended_use = start not in run.released

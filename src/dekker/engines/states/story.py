@@ -123,5 +123,6 @@ _TEXTS: dict[str, Callable[[_Story, Action], Told]] = {
     "begin": lambda told, action: ("begins", ""),
     "end": lambda told, action: ("ends", ""),
     "release": lambda told, action: (f"frees {told.show(action[4])}", ""),
+    "renew": lambda told, action: (f"allocates {told.show(action[4])} again", ""),
     "failure": lambda told, action: (f"! {VIOLATIONS[action[6]]}", ""),
 }

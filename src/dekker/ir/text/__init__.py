@@ -63,6 +63,8 @@ words in small letters are written as they are.
                | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
                | NAME "=" measure EXPRESSION
                | free EXPRESSION
+               | NAME "=" recycle EXPRESSION                                              0, or a freed object of a size
+               | renew EXPRESSION "," EXPRESSION [zeroed]                                 uses a freed object again
                | atomic-begin | atomic-end
                | exit [everything [EXPRESSION]]
     PLACE      = "[" EXPRESSION "]"

@@ -23,7 +23,7 @@ _KEYWORDS = frozenset(
         *("as", "true", "false", "all", "any"),
         *("fence", "jump", "branch", "call", "return", "spawn", "join", "assume", "await", "assert", "print"),
         *("choose", "refuse"),
-        *("allocate", "free", "measure", "atomic-begin", "atomic-end", "exit"),
+        *("allocate", "free", "measure", "recycle", "renew", "atomic-begin", "atomic-end", "exit"),
         *("signed", "exclusive", "weak", "quiet", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
         *(order.value for order in Order),
         *_SIZED,

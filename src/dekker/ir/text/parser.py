@@ -32,7 +32,9 @@ from dekker.ir.instructions import (
     Measure,
     Order,
     Print,
+    Recycle,
     Refuse,
+    Renew,
     Return,
     Rmw,
     Spawn,
@@ -376,6 +378,12 @@ def _allocate(c: _Cursor, dst: str) -> Instruction:
     return Allocate(dst, size, align, zeroed, stack, c.accept("permanent"))
 
 
+def _renew(c: _Cursor) -> Instruction:
+    address = _expression(c)
+    c.expect(",")
+    return Renew(address, _expression(c), c.accept("zeroed"))
+
+
 _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "store": _store,
     "fence": lambda c: Fence(c.name("the kind of a fence")),
@@ -388,6 +396,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "refuse": lambda c: Refuse(c.string(_MESSAGE)),
     "print": _print,
     "free": lambda c: Free(_expression(c)),
+    "renew": _renew,
     "atomic-begin": lambda c: AtomicBegin(),
     "atomic-end": lambda c: AtomicEnd(),
     "exit": _exit,
@@ -400,6 +409,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "choose": _choose,
     "allocate": _allocate,
     "measure": lambda c, dst: Measure(dst, _expression(c)),
+    "recycle": lambda c, dst: Recycle(dst, _expression(c)),
 }
 
 _WITH_OR_WITHOUT: dict[str, Callable[[_Cursor, str | None], Instruction]] = {

@@ -2,8 +2,8 @@
 
 `__VERIFIER_atomic_begin` and `__VERIFIER_atomic_end`, and functions whose names begin with `__VERIFIER_atomic_`, keep
 all other threads out. Here they keep other atomic sections out, with the order `seq_cst`: a thread that accesses
-the same variables outside of any section may see it half done. So a program that is correct with this is correct; one
-that accesses variables of sections outside of them may be refused wrongly. (The states engine is exact.)
+the same variables outside of any section may see it half done. So a program that is correct with this is correct; what
+goes wrong is looked at again (`run.sections`). The states engine is exact.
 """
 
 from __future__ import annotations
