@@ -117,15 +117,19 @@ nb::dict outcome_dict(const Outcome& outcome) {
   return result;
 }
 
-// Ctrl-C reaches Python only while it holds the interpreter. A callback that raises ends the search, too.
+// Ctrl-C reaches Python only while it holds the interpreter. A callback that says no, or raises, ends the search, too.
 bool keep_going(const nb::object& callback, const Statistics& statistics) {
   const nb::gil_scoped_acquire hold;
   if (PyErr_CheckSignals() != 0) {
     PyErr_Clear();
     return false;
   }
-  if (!callback.is_none()) callback(statistics_dict(statistics));
-  return true;
+  try {
+    return callback.is_none() || !callback(statistics_dict(statistics)).is(nb::handle(Py_False));
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+    return false;
+  }
 }
 
 enum OptionFlag : std::uint32_t {

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
+from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
@@ -302,9 +303,10 @@ class CheckArguments(TypedDict, total=False):
     in complete executions. `keep_going` explores all instead of stopping at the first violation. `leaks`:
     memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default).
     `reuse`: an allocation may also return memory of its size that was freed. `nondet` is the range of numbers
-    that the program leaves open. `flags` reach the compiler `cc`. `progress` is called now and then with what the
-    engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address of a Dask scheduler, or `local`:
-    its workers explore instead (rsmc)."""
+    that the program leaves open. `assert_branches`: what follows an `assert` depends on it. `volatile`: accesses to
+    volatile variables are "plain" (the default) or "relaxed" atomics. `flags` reach the compiler `cc`. `progress` is
+    called now and then with what the engine counts. `jobs` threads explore (rsmc, states); `cluster` is the address
+    of a Dask scheduler, or `local`: its workers explore instead (rsmc)."""
 
     engine: str | None
     language: str | None
@@ -317,6 +319,8 @@ class CheckArguments(TypedDict, total=False):
     reuse: bool
     deadlocks: bool
     nondet: tuple[int, int] | None
+    assert_branches: bool
+    volatile: str
     flags: Sequence[str]
     cc: str | None
     progress: Progress | None
@@ -434,6 +438,8 @@ def _check_options(
     reuse: bool = False,
     deadlocks: bool = True,
     nondet: tuple[int, int] | None = None,
+    assert_branches: bool = False,
+    volatile: str = "plain",
     flags: Sequence[str] = (),
     cc: str | None = None,
     language: str | None = None,
@@ -441,10 +447,14 @@ def _check_options(
     jobs: int = 1,
     cluster: str | None = None,
 ) -> CheckOptions:
+    if volatile not in ("plain", "relaxed"):
+        raise InputError(f"volatile is '{volatile}'; it has to be 'plain' or 'relaxed'")
+    dialect = Dialect(assert_branches, volatile == "relaxed")
     _require_limits(unroll, timeout, memory, max_traces)
     stops = not keep_going and engine != ALL
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=deadlocks)
-    return CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs, reuse=reuse)
+    options = CheckOptions(None, _engine(engine), limits, tuple(flags), cc, leaks, nondet, jobs=jobs, reuse=reuse)
+    return replace(options, dialect=dialect)
 
 
 def _batch_options(
@@ -492,13 +502,14 @@ def _read(
     several = [program] if isinstance(program, str | os.PathLike) else list(program)
     if language is None:
         paths = tuple(map(_path, several))
-        read = parse_files(paths, options.flags, options.cc, options.nondet)
+        read = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
         validate(read)
     elif len(several) != 1:
         raise InputError("only files are linked together: give one text")
     else:
         paths = (text_name(language),)
-        read = program_from_text(os.fspath(several[0]), language, options.flags, options.cc, options.nondet)
+        text, reading = os.fspath(several[0]), (options.flags, options.cc, options.nondet, options.dialect)
+        read = program_from_text(text, language, *reading)
     if options.reuse:
         read = with_reuse(read)
     if options.leaks:

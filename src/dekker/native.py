@@ -19,6 +19,7 @@ from dekker._core import merge_known as merge_natively
 from dekker._core import probe as probe_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
+from dekker.interrupts import heeding
 from dekker.models import shipped_as
 from dekker.task import Explorer, Limits, Progress, Task
 
@@ -307,7 +308,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
             work.first_own_id,
             work.rest.packed(),
         ),
-        request.progress,
+        heeding(request.progress),
     )
 
 
@@ -400,7 +401,7 @@ def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limi
         task.jobs,
         task.split_seed,
     )
-    found = search_natively(program, options, task.progress)
+    found = search_natively(program, options, heeding(task.progress))
     return StateSearch(
         bound,
         found["statistics"],

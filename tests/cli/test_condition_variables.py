@@ -18,12 +18,16 @@ HEADER = """
 #include <time.h>
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
 int x, waiters, k, r;
 _Atomic int y, z;
 #define lock() pthread_mutex_lock(&m)
 #define unlock() pthread_mutex_unlock(&m)
 #define wait() pthread_cond_wait(&c, &m)
 #define signal() pthread_cond_signal(&c)
+#define read() pthread_rwlock_rdlock(&l)
+#define write() pthread_rwlock_wrlock(&l)
+#define leave() pthread_rwlock_unlock(&l)
 """
 
 TELL = "lock(); x = 1; signal(); unlock();"
@@ -105,6 +109,36 @@ PROGRAMS = {
         "assert(r == 0);",
         "UNSAFE",
     ),
+    "a reader behind a writer that waits": (
+        "read(); read(); r = x; leave(); leave();",
+        "write(); x = 1; leave();",
+        "",
+        "UNSAFE",
+    ),
+    "a reader behind a reader": (
+        "read(); read(); r = x; leave(); leave();",
+        "read(); k = x; leave();",
+        "",
+        "SAFE",
+    ),
+    "a reader that waits for another one": (
+        "read(); while (!z) ; leave();",
+        "pthread_t w; pthread_create(&w, 0, h, 0); read(); z = 1; leave(); pthread_join(w, 0);",
+        "",
+        "UNSAFE",
+    ),
+    "a try to read while a writer waits": (
+        "read(); r = pthread_rwlock_tryrdlock(&l); if (!r) leave(); leave();",
+        "write(); x = 1; leave();",
+        "assert(r == 0);",
+        "UNSAFE",
+    ),
+    "a lock for reading that is soon given back": (
+        "read(); r = x; leave();",
+        "write(); x = 1; leave();",
+        "assert(r == 0 || r == 1);",
+        "SAFE",
+    ),
     "a try of C11": ("", "mtx_t l; mtx_init(&l, mtx_plain); assert(mtx_trylock(&l) == thrd_success);", "", "UNSAFE"),
 }
 
@@ -112,6 +146,7 @@ PROGRAMS = {
 def text_of(first: str, second: str, check: str) -> str:
     return f"""{HEADER}
 void wait_once(void) {{ wait(); }}
+void *h(void *p) {{ write(); leave(); return 0; }}
 void *f(void *p) {{ {first} return 0; }}
 void *g(void *p) {{ {second} return 0; }}
 int main(void) {{

@@ -169,8 +169,11 @@ class _Flattening:
         self.loops: list[tuple[list[int], list[int], int]] = []
         self.n_leaks = 0
         self.hidden: list[str] = []
+        self.outermost = 0
 
-    def function(self, body: Body) -> None:
+    def function(self, body: Body, *, is_main: bool) -> None:
+        """The return from `main` ends the program, before its variables do."""
+        self.outermost = int(is_main)
         self.scope(body)
         self.steps.append(("end", 0))
 
@@ -183,7 +186,7 @@ class _Flattening:
 
     def leave(self, depth: int) -> None:
         """The ends of what is declared in scopes that deep."""
-        for scope in reversed(self.scopes[depth:]):
+        for scope in reversed(self.scopes[max(depth, self.outermost) :]):
             self.steps += [("expire", self.own[name]) for name in reversed(scope)]
 
     def statement(self, statement: syntax.Statement) -> None:
@@ -297,18 +300,18 @@ class Machine:
         n_threads = len(program.threads)
         self.heap = range(n_globals, n_globals + ALLOCATIONS * n_threads)
         self.n_slots = self.heap.stop
-        self.code = [self._flat(body) for body in program.threads]
+        self.code = [self._flat(body, number == 0) for number, body in enumerate(program.threads)]
         self.steps: dict[str, Callable[[_Step, Any], Iterator[State]]] = {
             name: getattr(_Step, f"do_{name}") for code in self.code for name, *_ in code.steps
         }
 
-    def _flat(self, body: Body) -> Code:
+    def _flat(self, body: Body, is_main: bool) -> Code:
         names = syntax.declared_in(body)
         names += [f"leak {n}" for n in range(sum(isinstance(s, syntax.Leak) for s in statements_of(body)))]
         own = {name: self.n_slots + number for number, name in enumerate(names)}
         self.n_slots += len(own)
         flattening = _Flattening(own)
-        flattening.function(body)
+        flattening.function(body, is_main=is_main)
         names = [*syntax.locals_of(body), *flattening.hidden]
         return Code(
             tuple(flattening.steps), {name: n for n, name in enumerate(names)}, len(syntax.locals_of(body)), own

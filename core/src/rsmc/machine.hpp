@@ -148,11 +148,14 @@ class Machine {
   }
 
   // Does what stopped the fetch of its thread depend on the event?
+  // Did every condition turn out as it was guessed?
+  bool guesses_hold() const;
+
   bool is_held_by(const ThreadState<W>& state, EventId id) const {
     const std::vector<Instruction>& code = code_of(state);
     if (static_cast<std::size_t>(state.pc) >= code.size()) return false;
     const std::int32_t expression = code[at(state.pc)].value;
-    if (expression == none) return false;
+    if (expression == none || code[at(state.pc)].is_loose) return false;
     return std::ranges::any_of(program_.expressions[at(expression)], [&](const ExpressionStep& step) {
       if (step.code != ExpressionCode::register_value) return false;
       const Sources<W>& sources = state.registers[state.base + step.operand].sources;
@@ -273,11 +276,14 @@ class Machine {
 
   bool resolve_address(Event<W>& e) {
     const std::optional<Value> found = value(e.address_node);
-    if (found && e.address != *found) {
-      e.address = *found;
-      if (e.kind == EventKind::write && !e.is_release && !limits_.counts_known_rounds) note_writer(e.address, e.thread);
-    }
+    if (found) set_address(e, *found);
     return found.has_value();
+  }
+
+  void set_address(Event<W>& e, Address address) {
+    if (e.address == address) return;
+    e.address = address;
+    if (e.kind == EventKind::write && !e.is_release && !limits_.counts_known_rounds) note_writer(address, e.thread);
   }
 
   // Does the compare-exchange that reads `old_value` write? Unknown while the expected value is.
@@ -299,6 +305,7 @@ class Machine {
   const std::vector<Instruction>& code_of(const ThreadState<W>& state) const { return program_.block(state.block).code; }
   bool known(const ThreadState<W>& state, std::int32_t expression) const;
   void step(std::int32_t thread, ThreadState<W>& state);
+  void assume(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::optional<bool> wrote_in_round(const ThreadState<W>& state) const;
   static std::vector<bool> await_targets(const Block& block);
@@ -391,7 +398,9 @@ class Machine {
   static constexpr std::int32_t most_known_rounds = 100'000;
   static constexpr std::int32_t most_reading_rounds = 100'000;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
-  void branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  void branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  bool is_guessed(const ThreadState<W>& state, const Instruction& instruction) const;
+  std::optional<bool> decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, const Sources<W>& sources);
   bool is_own(std::int32_t thread, const Sources<W>& sources, std::size_t entered, std::uint64_t& values);
   bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, std::size_t entered, FixedBits<W>& seen,

@@ -62,12 +62,60 @@ bool Machine<W>::fails_at(const std::vector<Instruction>& code, std::size_t pc, 
   return !next.empty() && std::ranges::all_of(next, [&](std::size_t i) { return fails[i]; });
 }
 
+// Nothing depends on a loose condition, so the thread does not wait for it: it is guessed in advance, and a run in which a
+// guess turns out wrong does not count. Whether there is a guess must not depend on what is committed.
 template <std::size_t W>
-void Machine<W>::branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+bool Machine<W>::is_guessed(const ThreadState<W>& state, const Instruction& instruction) const {
+  if (!instruction.is_loose) return false;
+  const auto is_read = [&](std::size_t id) { return events_[id].kind != EventKind::choice; };
+  bool found = false;
+  for (const ExpressionStep& step : program_.expressions[at(instruction.value)]) {
+    if (step.code != ExpressionCode::register_value) continue;
+    const Sources<W>& sources = state.registers[state.base + step.operand].sources;
+    found = found || sources.deferred != none;
+    (sources.direct | sources.picked).for_each([&](std::size_t id) { found = found || is_read(id); });
+  }
+  return found;
+}
+
+// Whether the condition holds; nothing as long as that is to be guessed.
+template <std::size_t W>
+std::optional<bool> Machine<W>::decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc,
+                                         const Instruction& instruction) {
+  if (!is_guessed(state, instruction)) {
+    merge(state.control, sources_of(state, instruction.value));
+    return truth(state, instruction.value);
+  }
+  if (state.guess == no_event) {
+    state.guess = create(thread, state, pc, EventKind::choice, 0);
+    events_[state.guess].is_guess = true;
+    state.pc = pc;
+    return std::nullopt;
+  }
+  const bool is_true = events_[state.guess].value != 0;
+  state.open_guesses.push_back({evaluate(state, instruction.value).node, is_true});
+  state.control.direct.set(state.guess);
+  state.guess = no_event;
+  return is_true;
+}
+
+template <std::size_t W>
+bool Machine<W>::guesses_hold() const {
+  return std::ranges::all_of(threads_, [&](const ThreadState<W>& thread) {
+    return std::ranges::all_of(thread.open_guesses, [&](const OpenGuess& guess) {
+      const std::optional<Value> found = value(guess.condition);
+      return !found || (*found != 0) == guess.is_true;
+    });
+  });
+}
+
+template <std::size_t W>
+void Machine<W>::branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const Sources<W> sources = sources_of(state, instruction.value);
+  const std::optional<bool> is_taken = decision(thread, state, pc, instruction);
+  if (!is_taken) return;
   if (!limits_.counts_known_rounds) pass_branch(state, pc, instruction, sources);
-  merge(state.control, sources);
-  if (truth(state, instruction.value)) jump(state, pc, instruction.target);
+  if (*is_taken) jump(state, pc, instruction.target);
 }
 
 template <std::size_t W>

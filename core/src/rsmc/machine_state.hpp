@@ -63,8 +63,9 @@ struct Event {
   std::int32_t event_class = 0;
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
+  bool is_guess = false;       // a choice of what a condition will turn out to be
   bool is_release = false;     // a write that releases memory
-  bool is_renewal = false;     // a write with which memory that was released is in use again
+  bool is_renewal = false;     // a write with which memory is in use, for the first time or again
   bool is_piece = false;
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end
@@ -119,6 +120,12 @@ struct OpenCheck {
   std::int32_t pc;
 };
 
+// A condition that nothing depends on, and what it was taken to be.
+struct OpenGuess {
+  NodeId condition;
+  bool is_true;
+};
+
 // When control last came to where an await goes back to: how many events the thread had then.
 struct AwaitStart {
   std::size_t depth;
@@ -139,6 +146,8 @@ struct ThreadState {
   LoopHistory loops;
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
+  std::vector<OpenGuess> open_guesses;
+  EventId guess = no_event;  // for the branch or assumption that is next
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin

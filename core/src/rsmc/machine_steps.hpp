@@ -61,6 +61,8 @@ bool Machine<W>::can_continue(const ThreadState<W>& state) const {
     case Operation::await: return known(state, instruction.value) && wrote_in_round(state);
     case Operation::branch:
     case Operation::assume:
+      if (!is_guessed(state, instruction)) return known(state, instruction.value);
+      return state.guess == no_event || events_[state.guess].state == EventState::committed;
     case Operation::join:
     case Operation::allocate:
     case Operation::release:
@@ -95,7 +97,7 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     return;
   }
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
-  if (!limits_.counts_known_rounds && loops_of(state.block).is_head(state.pc))
+  if (!limits_.counts_known_rounds && state.guess == no_event && loops_of(state.block).is_head(state.pc))
     state.loops.arrive(state.callers.size(), state.pc, state.events.size());
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
@@ -112,11 +114,8 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::compare_exchange: fetch_update(thread, state, pc, instruction); break;
     case Operation::fence: fetch_fence(thread, state, pc, instruction.read_class); break;
     case Operation::jump: jump(state, pc, instruction.target); break;
-    case Operation::branch: branch(state, pc, instruction); break;
-    case Operation::assume:
-      merge(state.control, sources_of(state, instruction.value));
-      if (!truth(state, instruction.value)) state.status = ThreadStatus::blocked;
-      break;
+    case Operation::branch: branch(thread, state, pc, instruction); break;
+    case Operation::assume: assume(thread, state, pc, instruction); break;
     case Operation::await: wait(state, pc, instruction); break;
     case Operation::check: check(state, pc, instruction); break;
     case Operation::refuse: fail(state, pc, ViolationKind::unsupported, 0); break;
@@ -134,6 +133,12 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::recycle: recycle(thread, state, pc, instruction); break;
     case Operation::renew: renew(thread, state, pc, instruction); break;
   }
+}
+
+template <std::size_t W>
+void Machine<W>::assume(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  const std::optional<bool> holds = decision(thread, state, pc, instruction);
+  if (holds && !*holds) state.status = ThreadStatus::blocked;
 }
 
 // A thread with an update that wrote something since it began to read goes back as by a jump.
@@ -177,7 +182,8 @@ std::vector<bool> Machine<W>::awaited(const Block& block) {
   for (std::size_t pc = block.code.size(); pc-- > 0;) {
     const Operation operation = block.code[pc].operation;
     result[pc] = is_next;
-    if (operation != Operation::assign) is_next = operation == Operation::await || operation == Operation::assume;
+    const bool waits = operation == Operation::assume && !block.code[pc].is_loose;
+    if (operation != Operation::assign) is_next = operation == Operation::await || waits;
   }
   return result;
 }

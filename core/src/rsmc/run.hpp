@@ -214,7 +214,7 @@ class Run {
     if (e.role == Role::conditional_store && !can_succeed(e)) return false;
     enter_shadows(id);
     Location<W>& location = locations_[place];
-    e.address = location.address;
+    machine_.set_address(e, location.address);
     e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
     enter_items(id, ItemKind::write, no_event);
     enter_matrix(id, e.event_class, place);
@@ -393,9 +393,9 @@ class Run {
     throw std::logic_error("a continuation refers to a write that is not there");
   }
 
-  // Did every compare-exchange succeed or fail that was to?
+  // Did every compare-exchange succeed or fail that was to, and did every guess turn out right?
   bool decisions_hold() const {
-    return std::ranges::all_of(items_, [&](const RunItem<W>& item) {
+    return machine_.guesses_hold() && std::ranges::all_of(items_, [&](const RunItem<W>& item) {
       const Event<W>& e = machine_.event(item.event);
       if (!(e.must_fail || e.must_succeed) || e.state != EventState::committed) return true;
       const std::optional<bool> succeeds = machine_.compare_succeeds(e, e.value);

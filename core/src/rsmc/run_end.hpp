@@ -323,7 +323,7 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads())
       for (EventId id : thread.events) {
         if (event(id).state == EventState::pending || event(id).state == EventState::asleep) break;
-        if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event) continue;
+        if (event(id).state != EventState::committed || run_.conditional_of(id) != no_event || event(id).is_guess) continue;
         number[id] = static_cast<std::int32_t>(result.size());
         result.push_back(trace_event(id));
       }

@@ -11,6 +11,7 @@ import click
 
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import Exports, export_options, require_own_file, write_answer
 from dekker.cli.limits import JOBS, MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
@@ -20,6 +21,7 @@ from dekker.cli.search import search_options
 from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width, write_witness
 from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
 from dekker.report.estimate_text import estimate_line, rough
 from dekker.result import Verdict
@@ -77,6 +79,7 @@ STATUS = {
 @LAYOUT
 @NO_COLOR
 @export_options
+@dialect_options
 @search_options
 def command(
     paths: tuple[str, ...],
@@ -104,6 +107,7 @@ def command(
     no_color: bool,
     exports: Exports,
     search: Search,
+    dialect: Dialect,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under a memory model.
 
@@ -130,6 +134,7 @@ def command(
         search,
         jobs=jobs,
         checkpoint=checkpoint,
+        dialect=dialect,
         reuse=reuse,
     )
     if estimate:

@@ -11,6 +11,7 @@ import click
 from dekker.cli.check import STATUS
 from dekker.cli.cluster import CLUSTER
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import JUNIT, SARIF, Exports, write_answer
 from dekker.cli.limits import MEGABYTES, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
@@ -18,6 +19,7 @@ from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.cluster import crew_at
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport
 from dekker.report.comparison import comparison_json, table_head, table_row
 from dekker.run.check import CheckOptions, check_limits
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 @HTML
 @SARIF
 @JUNIT
+@dialect_options
 def command(
     paths: tuple[str, ...],
     models: tuple[str, ...],
@@ -75,6 +78,7 @@ def command(
     html_file: str | None,
     sarif_file: str | None,
     junit_file: str | None,
+    dialect: Dialect,
 ) -> int:
     """Check a C or C++ program (or .ll, .litmus, .rsmc, .lang) under several memory models.
 
@@ -83,7 +87,7 @@ def command(
     undecided. Status 1 if any model shows a violation, else 3 if any is undecided.
     """
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=not keep_going, deadlocks=not no_deadlocks)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc, reuse=reuse)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, reuse=reuse, dialect=dialect)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:

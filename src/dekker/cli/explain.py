@@ -7,10 +7,12 @@ from dataclasses import replace
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.limits import MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS, TRACES
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED
 from dekker.cli.witness_files import terminal_width
 from dekker.frontends import default_model
+from dekker.frontends.dialect import Dialect
 from dekker.models import load_model
 from dekker.report.why import UNDECIDED, why_text
 from dekker.run.check import CheckOptions, check_limits, read_program
@@ -31,6 +33,7 @@ from dekker.run.why import why
 @REUSE
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
+@dialect_options
 def command(
     paths: tuple[str, ...],
     model: str | None,
@@ -44,6 +47,7 @@ def command(
     nondet: tuple[int, int] | None,
     reuse: bool,
     cc: str | None,
+    dialect: Dialect,
 ) -> int:
     """Explain why an outcome is possible under a memory model and not under sc, or why it is impossible.
 
@@ -54,7 +58,7 @@ def command(
     Status 0: it is explained. 2: the input is at fault. 3: undecided within the limits.
     """
     limits = check_limits(unroll, timeout, memory, max_traces)
-    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet, reuse=reuse)
+    options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet, reuse=reuse, dialect=dialect)
     program = read_program(paths, options)
     if leaks:
         program = replace(program, property=replace(program.property, leaks=True))

@@ -9,12 +9,14 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.dialect import dialect_options
 from dekker.cli.exports import write_answer
 from dekker.cli.limits import MEGABYTES, NUMBERS, REUSE, ROUNDS, SECONDS
 from dekker.cli.main import STATUS_HOLDS, STATUS_UNDECIDED, STATUS_VIOLATED
 from dekker.cli.pictures import HTML, texts_of, write_page
 from dekker.cli.progress import ProgressLine
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.report.fences_text import (
     NO_HELP,
     NONE_NEEDED,
@@ -67,6 +69,7 @@ STATUS = {
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
 @HTML
+@dialect_options
 def command(
     paths: tuple[str, ...],
     model: str,
@@ -84,6 +87,7 @@ def command(
     cc: str | None,
     json_file: str | None,
     html_file: str | None,
+    dialect: Dialect,
 ) -> int:
     """Find the cheapest fences with which a program keeps its property under a memory model.
 
@@ -95,7 +99,7 @@ def command(
     Exit status 0: fences were found, or none is needed. 1: no fence helps.
     """
     limits = check_limits(unroll, timeout, memory)
-    check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet, reuse=reuse)
+    check = CheckOptions(model, engine, limits, compiler_flags(), cc, nondet=nondet, reuse=reuse, dialect=dialect)
     options = FenceOptions(robust, minimal, tuple(map(_weight, weights)), timeout, inside)
     with ProgressLine() as progress:
         proposal = propose(paths, model, check, options, progress)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 import click
 
 from dekker.errors import DekkerError
+from dekker.interrupts import noted_interrupts
 
 STATUS_HOLDS, STATUS_VIOLATED, STATUS_INPUT, STATUS_UNDECIDED = range(4)
+
+INTERRUPTED = "interrupted: there is no answer yet"
 
 EPILOG = """\b
 Exit status:
@@ -62,19 +68,41 @@ def dekker() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    sys.exit(run_command(arguments))
+    try:
+        status = _status(arguments)
+    except KeyboardInterrupt:
+        end_interrupted()
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is said is said
+    sys.exit(status)
+
+
+def end_interrupted() -> NoReturn:
+    """At once: Python remembers an interrupt that came while it compiled code, and would end by the signal."""
+    print(INTERRUPTED, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(STATUS_UNDECIDED)
 
 
 def run_command(arguments: list[str] | None) -> int:
     try:
-        status = dekker.main(args=arguments, prog_name="dekker", standalone_mode=False)
+        return _status(arguments)
+    except KeyboardInterrupt:
+        print(INTERRUPTED, file=sys.stderr)
+        return STATUS_UNDECIDED
+
+
+def _status(arguments: list[str] | None) -> int:
+    try:
+        with noted_interrupts():
+            status = dekker.main(args=arguments, prog_name="dekker", standalone_mode=False)
         return status if isinstance(status, int) else STATUS_HOLDS
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except click.ClickException as error:
         error.show(sys.stderr)
         return STATUS_INPUT
-    except click.Abort:
-        print("interrupted", file=sys.stderr)
-        return STATUS_UNDECIDED
     except DekkerError as error:
         print(error, file=sys.stderr)
         return STATUS_INPUT

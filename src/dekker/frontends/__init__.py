@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dekker.errors import InputError
+from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Program
 from dekker.source import Source
 
@@ -23,11 +24,12 @@ def parse_files(
     flags: Sequence[str] = (),
     compiler: str | None = None,
     nondet: tuple[int, int] | None = None,
+    dialect: Dialect | None = None,
 ) -> Program:
-    """C, C++ and LLVM IR files are linked into one program; any other file is one by itself. `flags`, `compiler` and
-    `nondet` are those of `frontends.c.Options`."""
+    """C, C++ and LLVM IR files are linked into one program; any other file is one by itself. `flags`, `compiler`,
+    `nondet` and `dialect` are those of `frontends.c.Options`."""
     if any(is_c(path) for path in paths):
-        return _parse_c(paths, flags, compiler, nondet)
+        return _parse_c(paths, flags, compiler, nondet, dialect)
     if len(paths) != 1:
         raise InputError(
             "a litmus test, .rsmc or .lang program is read alone; only C and C++ files are linked together"
@@ -72,7 +74,11 @@ def default_model(program: Program) -> str:
 
 
 def _parse_c(
-    paths: Sequence[str], flags: Sequence[str], compiler: str | None, nondet: tuple[int, int] | None
+    paths: Sequence[str],
+    flags: Sequence[str],
+    compiler: str | None,
+    nondet: tuple[int, int] | None,
+    dialect: Dialect | None,
 ) -> Program:
     from dekker.frontends.c import Options, parse_c  # noqa: PLC0415 — a run needs one front end, rarely two
 
@@ -80,7 +86,7 @@ def _parse_c(
     if strangers:
         hint = f"C and C++ files are linked together; they end in {' '.join(C_EXTENSIONS)}"
         raise InputError(f"'{strangers[0]}' is no C program", hint=hint)
-    options = Options(flags=tuple(flags), compiler=compiler)
+    options = Options(flags=tuple(flags), compiler=compiler, dialect=dialect or Dialect())
     return parse_c(paths, options if nondet is None else replace(options, nondet=nondet))
 
 

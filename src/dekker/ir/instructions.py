@@ -112,10 +112,12 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Goes to `target` if the condition is not 0, else on to the next instruction."""
+    """Goes to `target` if the condition is not 0, else on to the next instruction. What follows depends on the
+    condition, unless the branch is `loose`: one that belongs to the specification, and that no code stands for."""
 
     condition: Expr
     target: str
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +151,11 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Assume:
-    """A thread whose assumption fails stops there; its run is blocked, not complete."""
+    """A thread whose assumption fails stops there; its run is blocked, not complete. What follows depends on the
+    condition, as behind a branch, unless it is `loose`."""
 
     condition: Expr
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +203,14 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too."""
+    """`dst` becomes any value from `low` to `high`, both included. `partial`: the program would take others, too.
+    `pointer`: it stands for one, null or not."""
 
     dst: str
     low: int
     high: int
     partial: bool = False
+    pointer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from dekker.cat.model import Model
-from dekker.execution import FROM_INITIAL, Event
+from dekker.execution import FROM_INITIAL, Event, Execution
 from dekker.ir.layout import GAP
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import flagged_pairs
@@ -208,6 +208,7 @@ def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Na
     kind = "data race" if is_race else flag
     if not pairs:
         return Finding(kind, f"the model raises the flag '{flag}'", FROM_INITIAL, ())
+    pairs = _causes(pairs, replayed.execution) if is_race else pairs
     first, second = (replayed.execution.events[number] for number in min(pairs, key=sorted))
     if (first.thread, first.index) > (second.thread, second.index):
         first, second = second, first
@@ -216,14 +217,41 @@ def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Na
     if is_race:
         where = names.location(first.address)
         message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
-    stack = replayed.done(second).stack
-    return Finding(kind, message, second.thread, to_frames(stack), notes)
+        if replayed.done(first).renewal or replayed.done(second).renewal:
+            message = f"nothing orders this access to `{where}` after its allocation"
+    shown = first if replayed.done(second).renewal else second
+    return Finding(kind, message, shown.thread, to_frames(replayed.done(shown).stack), notes)
+
+
+def _causes(pairs: list[tuple[int, int]], execution: Execution) -> list[tuple[int, int]]:
+    """The races behind which no other lies: none whose accesses both come before one of these."""
+    order, reads_from = execution.relations["po"], execution.relations["rf"]
+    following = [po | rf for po, rf in zip(order, reads_from, strict=True)]
+    behind = {event: _reached(event, following) for event in {event for pair in pairs for event in pair}}
+    caused = 0
+    for first, second in pairs:
+        caused |= behind[first] & behind[second]
+    return [pair for pair in pairs if not any(caused >> event & 1 for event in pair)] or pairs
+
+
+def _reached(event: int, following: Sequence[int]) -> int:
+    reached = following[event]
+    done = 0
+    while reached & ~done:
+        lowest = reached & ~done
+        lowest &= -lowest
+        done |= lowest
+        reached |= following[lowest.bit_length() - 1]
+    return reached
 
 
 def _access_note(event: Event, replayed: Replayed, names: Names) -> Note:
     function = function_of_thread(replayed.world, event.thread)
+    done = replayed.done(event)
     what = {"R": "reads", "W": "writes", "F": "has a fence"}[event.kind]
     value = f" {names.value(event.value, 8 * event.size)}" if event.accesses_memory else ""
+    if done.release or done.renewal:
+        what, value = ("frees it" if done.release else "allocates it"), ""
     atomic = f", {event.order.value}" if event.order.atomic else ""
     message = f"thread {event.thread} ({function}) {what}{value}{atomic}"
     return Note(message, event.thread, to_frames(replayed.done(event).stack))

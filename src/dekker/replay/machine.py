@@ -4,7 +4,7 @@ Dependencies follow the meanings in `execution.BASE_RELATIONS`. Events are named
 - A loaded value depends on its read; results of operations on what their operands depend on, even if `x ^ x` is 0.
 - A selection depends on the chosen alternative, and *picks* by what its condition depends on.
 - The status of a store-conditional that succeeded depends on its write; that of one that failed on nothing.
-- Branches, assumptions, awaits and assertions control everything behind them.
+- Branches, assumptions, awaits and assertions control everything behind them, unless they are loose.
 - A read-modify-write stores what depends on its read and operand, an exchange on the operand only. That a
   compare-exchange stores at all is picked by what it read and expected.
 - Dependencies do not reach from one thread into another.
@@ -50,7 +50,7 @@ class NotYet(Exception):
 @dataclass(frozen=True, slots=True)
 class Done:
     """An event of the thread, with its dependencies by the names of base relations. `release`: it frees memory;
-    `renewal`: with it memory that was freed is in use again."""
+    `renewal`: with it memory is in use, for the first time or again."""
 
     event: Event
     instruction: int

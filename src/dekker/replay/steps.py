@@ -150,14 +150,16 @@ def _fence(machine: Machine, instruction: Fence) -> None:
 
 def _branch(machine: Machine, instruction: Branch) -> None:
     condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
+    if not instruction.loose:
+        machine.depend_on(condition)
     if condition.value:
         machine.go(instruction.target)
 
 
 def _assume(machine: Machine, instruction: Assume) -> None:
     condition = machine.value(instruction.condition)
-    machine.depend_on(condition)
+    if not instruction.loose:
+        machine.depend_on(condition)
     if not condition.value:
         raise machine.end(BLOCKED)
 

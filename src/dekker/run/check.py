@@ -13,6 +13,8 @@ from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError
 from dekker.frontends import default_model, parse_files
+from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
+from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
 from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
@@ -30,6 +32,7 @@ from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
+OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
 
@@ -61,7 +64,7 @@ class CheckOptions:
     """`model` None stands for the program's own: cpp20 for C. `flags` reach the compiler `cc`; None is the one that
     comes with Dekker. `leaks`: memory that is lost at the end is a violation. `reuse`: what was freed may be allocated
     again. `nondet` is the range of numbers that
-    the program leaves open. `jobs` threads explore. To go on
+    the program leaves open, and `dialect` what the user decides about its meaning. `jobs` threads explore. To go on
     from, the file `checkpoint` is written every `checkpoint_s` seconds. `explore`, if any, stands in for the core's,
     which the rsmc engine asks: a cluster does."""
 
@@ -77,6 +80,7 @@ class CheckOptions:
     checkpoint: str | None = None
     checkpoint_s: float = DEFAULT_EVERY_S
     explore: Explore | None = None
+    dialect: Dialect = DEFAULT_DIALECT
     reuse: bool = False
 
 
@@ -149,6 +153,7 @@ def check_program(
 
 
 def check_task(task: Task, options: CheckOptions) -> CheckReport:
+    search_begins()
     started = time.perf_counter()
     progress = task.progress
     program, model = task.program, task.model
@@ -157,9 +162,11 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
+    if leaves_pointers_open(program):
+        result = replace(result, bound="; ".join(filter(None, (result.bound, OPEN_POINTERS))))
     found = verdict(result, program.property.condition)
     violations = _violations(task, engine, result)
-    ranges = _partial_ranges(program)
+    ranges = partial_ranges(program)
     return CheckReport(
         (),
         model.name,
@@ -199,10 +206,16 @@ def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation
     return tuple(violations_of(task, engine, result))
 
 
-def _partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
+def partial_ranges(program: Program) -> tuple[tuple[int, int], ...]:
     """Of numbers of which not all are tried that the program would take."""
     steps = (step for function in program.functions for step in function.body)
-    return tuple(sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial}))
+    chosen = (step for step in steps if isinstance(step, Choose) and step.partial and not step.pointer)
+    return tuple(sorted({(step.low, step.high) for step in chosen}))
+
+
+def leaves_pointers_open(program: Program) -> bool:
+    steps = (step for function in program.functions for step in function.body)
+    return any(isinstance(step, Choose) and step.pointer for step in steps)
 
 
 def _reuse(program: Program) -> bool | None:
@@ -214,6 +227,6 @@ def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:
 
 
 def read_program(paths: Sequence[str], options: CheckOptions) -> Program:
-    program = parse_files(paths, options.flags, options.cc, options.nondet)
+    program = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
     validate(program)
     return with_reuse(program) if options.reuse else program

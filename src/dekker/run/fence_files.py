@@ -64,7 +64,7 @@ class Files:
             options = self.options
             flags = (*self._copied_folders(folder), *options.flags, *self._folders())
             try:
-                program = parse_files(copies[: len(self.paths)], flags, options.cc, options.nondet)
+                program = parse_files(copies[: len(self.paths)], flags, options.cc, options.nondet, options.dialect)
                 validate(program)
             except InputError as error:
                 _name_originals(error, folder)

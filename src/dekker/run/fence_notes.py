@@ -16,7 +16,7 @@ from dekker.transform.describe import AccessView, describe_pair
 
 MOST_PAIRS = 5
 MOST_REFUSED = 10
-_OF_LIBRARY = re.compile(r"`[^`]+`: ")
+_NOT_ASKED = re.compile(r"`[^`]+`: |division by zero|the result of |a shift of ")
 _ACCESSES = (Load, Store, Rmw, CompareExchange, StoreConditional)
 _WORDS = {"R": "reading", "W": "writing"}
 
@@ -33,7 +33,7 @@ def nothing_asserted(program: Program) -> Iterator[str]:
 
 def _is_asked(step: Assert) -> bool:
     """By the program; others belong to functions of the library, and to operations that may have no result."""
-    return not step.loose and not step.is_limit and _OF_LIBRARY.match(step.message) is None
+    return not step.is_limit and _NOT_ASKED.match(step.message) is None
 
 
 def refused_places(marked: Marked) -> Iterator[str]:

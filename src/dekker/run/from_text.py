@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dekker.errors import DekkerError, InputError
 from dekker.frontends import parse_files, parse_program
+from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Function, Program
 from dekker.ir.validate import validate
 from dekker.source import Source, Span
@@ -31,11 +32,12 @@ def program_from_text(
     flags: Sequence[str] = (),
     compiler: str | None = None,
     nondet: tuple[int, int] | None = None,
+    dialect: Dialect | None = None,
 ) -> Program:
-    """`flags`, `compiler` and `nondet` are those of `frontends.parse_files`."""
+    """`flags`, `compiler`, `nondet` and `dialect` are those of `frontends.parse_files`."""
     name = text_name(language)
     if language in COMPILED:
-        return _compiled(text, name, flags, compiler, nondet)
+        return _compiled(text, name, flags, compiler, nondet, dialect)
     if flags or compiler is not None:
         raise InputError(f"there is nothing to compile in a text in '{language}', so no compiler and no flags")
     program = parse_program(Source(name, text))
@@ -44,7 +46,12 @@ def program_from_text(
 
 
 def _compiled(
-    text: str, name: str, flags: Sequence[str], compiler: str | None, nondet: tuple[int, int] | None
+    text: str,
+    name: str,
+    flags: Sequence[str],
+    compiler: str | None,
+    nondet: tuple[int, int] | None,
+    dialect: Dialect | None,
 ) -> Program:
     """The compiler wants a file; nobody is to hear of it."""
     with tempfile.TemporaryDirectory(prefix="dekker-text-") as folder:
@@ -52,7 +59,7 @@ def _compiled(
         file.write_text(text, encoding="utf-8")
         renaming = _Renaming(str(file), name)
         try:
-            program = parse_files((str(file),), flags, compiler, nondet)
+            program = parse_files((str(file),), flags, compiler, nondet, dialect)
             validate(program)
         except DekkerError as error:
             raise renaming.error(error) from None

@@ -10,10 +10,10 @@ from dekker.engines.modular.engine import run as run_modular
 from dekker.errors import InputError
 from dekker.frontends import is_c, read_text
 from dekker.frontends.lang import parse_system
-from dekker.ir.instructions import Choose
 from dekker.ir.thread_classes import System, atoms
 from dekker.modular_result import ModularResult
 from dekker.result import Verdict
+from dekker.run.check import OPEN_POINTERS, leaves_pointers_open, partial_ranges
 from dekker.source import Source
 
 MANY = "many"
@@ -32,18 +32,14 @@ class ModularCall:
 def modular(paths: Sequence[str], call: ModularCall) -> ModularResult:
     system = read_system(paths, call)
     result = run_modular(system, call.options)
-    ranges = _partial_ranges(system)
-    if not ranges or result.verdict is not Verdict.SAFE:
+    ranges = partial_ranges(system.program)
+    notes = [OPEN_POINTERS] if leaves_pointers_open(system.program) else []
+    if ranges:
+        shown = ", ".join(f"{low}..{high}" for low, high in ranges)
+        notes.append(f"numbers that the program leaves open were taken from {shown}")
+    if not notes or result.verdict is not Verdict.SAFE:
         return result
-    shown = ", ".join(f"{low}..{high}" for low, high in ranges)
-    note = f"numbers that the program leaves open were taken from {shown}"
-    return replace(result, verdict=Verdict.SAFE_WITHIN_BOUND, notes=(*result.notes, note))
-
-
-def _partial_ranges(system: System) -> list[tuple[int, int]]:
-    """Of numbers of which not all are tried that the program would take."""
-    steps = (step for function in system.program.functions for step in function.body)
-    return sorted({(step.low, step.high) for step in steps if isinstance(step, Choose) and step.partial})
+    return replace(result, verdict=Verdict.SAFE_WITHIN_BOUND, notes=(*result.notes, *notes))
 
 
 def read_system(paths: Sequence[str], call: ModularCall) -> System:

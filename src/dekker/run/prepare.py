@@ -9,7 +9,9 @@ from dekker.cat.model import Model
 from dekker.execution import DATA_RACE
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
+from dekker.ir.passes.fences_of_c import fences_of_c
 from dekker.ir.passes.reuse import reuse_freed_memory
+from dekker.ir.passes.specification import tighten
 from dekker.ir.passes.waiting import wait_in_loops
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
@@ -29,9 +31,14 @@ QUIET_EXCHANGES = frozenset(("sc", "tso", "pso", *OF_C, "power", "aarch64", "ris
 compare-exchange that fails out of a loop that tries again (`ir.passes.retrying`)."""
 
 
+CONTROL = frozenset(("ctrl", "pick-ctrl", "status-ctrl"))
+
+
 def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduce_updates: bool = True) -> Program:
     """The program for an engine. `unroll_waits` leaves loops that only wait as they are. Without `reduce_updates` so
     stay those that an await alone does not stand for: whoever takes awaits for assumptions needs that."""
+    if not CONTROL & {item.name for item in model.program.inputs}:
+        program = tighten(program)
     waits = not unroll_waits and forgets_reads(model.program)
     quiet = reduce_updates and shipped_as(model) in QUIET_EXCHANGES
     passes = (partial(wait_in_loops, quiet_exchanges=quiet, data_races=DATA_RACE in model.checks),)
@@ -51,7 +58,10 @@ def with_reuse(program: Program) -> Program:
 
 def compile_for(program: Program, model: Model) -> Program:
     """The program as it runs where the model holds."""
-    processor = PROCESSORS.get(shipped_as(model) or "")
+    name = shipped_as(model) or ""
+    if name in OF_C:
+        return fences_of_c(program)
+    processor = PROCESSORS.get(name)
     if processor is None:
         return program
     compiled = compile_atomics(program, processor)

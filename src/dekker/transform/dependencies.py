@@ -136,11 +136,10 @@ def _flags_behind(following: Following, node: int, carried: Carried, flags: int)
     if following.orders_all(node):
         return flags | _READS_FENCED | _WRITES_FENCED
     match instruction:
-        case Branch(condition) | Assume(condition) | Await(condition):
+        case Branch(loose=True) | Assume(loose=True) | Assert(loose=True):
+            return flags
+        case Branch(condition) | Assume(condition) | Await(condition) | Assert(condition):
             branches = _holds(condition, following.graph.context[node], carried)
-            return flags | _CONTROL if branches else flags
-        case Assert(condition, _, loose):
-            branches = not loose and _holds(condition, following.graph.context[node], carried)
             return flags | _CONTROL if branches else flags
         case Fence(kind):
             orders = FENCES[kind].orders

@@ -462,11 +462,13 @@ class Rewriting:
             self.emit(Assign(CONTROL_FENCED, Reg(CONTROL)))
 
     def branch(self, step: Branch) -> None:
-        self.depend(step.condition)
+        if not step.loose:
+            self.depend(step.condition)
         self.emit(step)
 
     def assume(self, step: Assume | Await) -> None:
-        self.depend(step.condition)
+        if isinstance(step, Await) or not step.loose:
+            self.depend(step.condition)
         self.emit(Assume(step.condition))
 
     def check(self, step: Assert) -> None:

@@ -31,7 +31,6 @@ from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
 from dekker.errors import UnsupportedError
 from dekker.execution import (
-    DATA_RACE,
     DYNAMIC_NAMES,
     Event,
     Execution,
@@ -44,13 +43,14 @@ from dekker.execution import (
     from_read,
     pairs,
 )
+from dekker.interrupts import interrupted
 from dekker.ir.conditions import formula_holds
 from dekker.ir.flow import reads_between
 from dekker.ir.instructions import Await
 from dekker.ir.layout import FREED_WORD, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
-from dekker.models import shipped_as
+from dekker.models import reports_races
 from dekker.resources import resident_mb
 from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
 from dekker.task import Task
@@ -99,7 +99,7 @@ def accepted_executions(task: Task) -> Iterator[Accepted]:
     if is_dynamic(task.program):
         oracle.explore()
     for accepted in oracle.accepted():
-        statuses = {path.status for path in accepted.structure.paths}
+        statuses = {"failed" if path.noted is not None else path.status for path in accepted.structure.paths}
         if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut", "blocked"}):
             yield accepted
 
@@ -113,8 +113,7 @@ class _Oracle:
         self.layout = layout(task.program)
         self.model = staged(task.model.program)
         self.discovered = Discovered()
-        watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
-        self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
+        self.pieces = frozenset[tuple[str, int]]() if reports_races(task.model) else task.pieces
         self.n_checks = 0
         self.static_part: tuple[object, Slots, bool] | None = None
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
@@ -156,14 +155,12 @@ class _Oracle:
         return paths
 
     def _grown_structures(self) -> Iterator[Structure]:
-        limits, model = self.task.limits, self.task.model
-        coherent = shipped_as(model) is not None
         growth = Growth(
             self.program,
             self.layout,
-            limits,
+            self.task.limits,
             self.discovered,
-            coherent,
+            self.task.model,
             self._may_be_accepted,
             self._check_limits,
         )
@@ -337,6 +334,8 @@ class _Oracle:
         own = [path for thread, path in failed.items() if thread not in misled]
         found = [use_after_free(event) for event in misled.values()]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
+        noted = [path.noted for path in structure.paths if path.noted is not None]
+        found += [Violation(failure.kind, failure.message, failure.span) for failure in noted]
         misused = list(writes_after_release(structure, accepted.co))
         for event, violation in [*misused, *self._outside(structure)]:
             if event.thread not in misled or event.index < misled[event.thread].index:
@@ -345,7 +344,7 @@ class _Oracle:
             if violation.kind == UNSUPPORTED:
                 raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
-        return bool(failed or misled or misused)
+        return bool(failed or noted or misled or misused)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:
@@ -377,6 +376,8 @@ class _Oracle:
             self.result.examples.violations[violation] = accepted.trace()
 
     def _check_limits(self) -> None:
+        if interrupted():
+            raise LimitReached("interrupt")
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("time")
         most = self.task.limits.memory_mb

@@ -45,8 +45,8 @@ UNSET = Value(0)
 class PathEvent:
     """An event whose address and value may be unknown, with the reads it depends on.
 
-    `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
-    never takes the initial value."""
+    `release` marks a write by which memory is freed, `renewal` one by which it is in use, for the first
+    time or again. A read that `waits` never takes the initial value."""
 
     kind: str
     address: Value = UNSET
@@ -92,11 +92,18 @@ class Spawned:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    kind: str
+    message: str
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
 class Path:
     """`status` is `running` while the path is followed, then `complete`, `blocked` (a failed assumption), `waiting` (a
     failed await), `joining` (waits for a thread that does not end), `cut` (a loop went on beyond the bound) or `failed`
     (the kind of violation is `failure_kind`, and `failure` says more). The path of a thread that nobody started is
-    `unborn`.
+    `unborn`. A path that goes on behind a loose assertion that fails has `noted` it.
 
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
@@ -119,6 +126,7 @@ class Path:
     failure_kind: str = "assertion"
     failure: str = ""
     failure_span: Span | None = None
+    noted: Failure | None = None
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
     own_objects: frozenset[int] = NOTHING
@@ -182,6 +190,8 @@ class Context:
     loops: Mapping[str, Loops]
     """By function."""
     world: World | None = None
+    races: bool = False
+    """The model reports data races, also of an allocation with what is not ordered after it."""
 
 
 def await_targets(program: Program) -> dict[str, frozenset[int]]:

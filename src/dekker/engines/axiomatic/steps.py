@@ -11,6 +11,7 @@ from dekker.engines.axiomatic.path import (
     UNSET,
     Chosen,
     Context,
+    Failure,
     Frame,
     Path,
     PathEvent,
@@ -248,7 +249,8 @@ def _(instruction: Branch, context: Context, path: Path, span: Span | None) -> I
     condition = evaluate(instruction.condition, path, context)
     if not context.limits.counts_known_rounds:
         path = _passed(instruction, condition, context, path)
-    path = depend(path, condition)
+    if not instruction.loose:
+        path = depend(path, condition)
     yield from assume(path, condition.term, False)
     for taken in assume(path, condition.term, True):
         yield jump(context, taken, instruction.target)
@@ -276,7 +278,8 @@ def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> P
 @step.register
 def _(instruction: Assume, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     condition = evaluate(instruction.condition, path, context)
-    path = depend(path, condition)
+    if not instruction.loose:
+        path = depend(path, condition)
     yield from assume(path, condition.term, True)
     for failed in assume(path, condition.term, False):
         yield replace(failed, status="blocked")
@@ -304,6 +307,8 @@ def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> I
     yield from assume(path, condition.term, True)
     for failed in assume(path, condition.term, False):
         yield fail(failed, "assertion", instruction.message, span)
+        if instruction.loose and not isinstance(condition.term, int):
+            yield replace(failed, noted=failed.noted or Failure("assertion", instruction.message, span))
 
 
 @step.register

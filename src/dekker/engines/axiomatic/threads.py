@@ -105,6 +105,8 @@ def _stands_at(path: Path, kind: type[Instruction]) -> bool:
 
 def _deciding_expression(instruction: Instruction) -> Expr | None:
     match instruction:
+        case Branch(loose=True) | Assume(loose=True) | Assert(loose=True):
+            return None
         case Branch(condition) | Assume(condition) | Assert(condition) | Await(condition):
             return condition
         case Call(_, function) | Spawn(_, function):
@@ -174,7 +176,7 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
 
 @step.register
 def _(instruction: Allocate, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
-    _require_world(context, "allocation", span)
+    world = _require_world(context, "allocation", span)
     size, path = _known(context, instruction.size, path, span)
     if size > HEAP_PER_THREAD or path.allocated + size + 2 * GAP > HEAP_PER_THREAD:
         yield fail(path, "allocation", f"allocation of {size} bytes", span)
@@ -184,7 +186,15 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
     path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
-    yield set_register(path, instruction.dst, Value(start))
+    path = set_register(path, instruction.dst, Value(start))
+    yield _use(world, path, start, span) if context.races and not own else path
+
+
+def _use(world: World, path: Path, start: int, span: Span | None) -> Path:
+    """The object is in use from here on."""
+    for address, size in _parts(world, start):
+        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, renewal=True))
+    return path
 
 
 def _refused_release(context: Context, path: Path, start: int, span: Span | None) -> Path | None:
@@ -248,6 +258,4 @@ def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> It
     if all((start, size) not in other.objects for other in (*world.paths, path)):
         yield replace(path, status="blocked")
         return
-    for address, length in _parts(world, start):
-        path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
-    yield path
+    yield _use(world, path, start, span)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dekker.cat.relational import RelationalProgram
 from dekker.engines.core_code import COMMON_FIELDS, DEFAULTS, Coder, Fields
@@ -76,17 +76,20 @@ CLASS_FIELDS = ("read_class", "write_class", "failed_class")
 INSTRUCTION = DEFAULTS | dict.fromkeys(CLASS_FIELDS, 0)
 FLAGS = COMMON_FIELDS.index("flags")
 OWN, LOOSE, PIECE = 16, 32, 64
+EVENT = 1 << 20
 
 EventClass = tuple[list[int], int, int]
 
 
 @dataclass(kw_only=True)
 class Encoder(Coder):
-    """Collects the event classes of all threads, too; equal ones are shared."""
+    """Collects the event classes of all threads, too; equal ones are shared. `races`: the model reports them, also of
+    an allocation with what is not ordered after it."""
 
     model: RelationalProgram
     order: CommitOrder
     pieces: frozenset[tuple[str, int]] = frozenset()
+    races: bool = False
     classes: list[EventClass] = field(default_factory=list)
     _known_classes: dict[Event, int] = field(default_factory=dict)
 
@@ -103,7 +106,8 @@ class Encoder(Coder):
     def function(self, function: Function) -> Block:
         self.begin_block()
         parameters = [self.register(name) for name in function.parameters]
-        code = self._code(function)
+        # The beginning of a thread is an event of its first instruction.
+        code = self._code(function if function.body else replace(function, body=(Return(),)))
         return code, len(self.registers), [], parameters
 
     def _code(self, function: Function) -> list[int]:
@@ -156,6 +160,10 @@ class Encoder(Coder):
         match instruction:
             case Assert(loose=True):
                 found["flags"] = LOOSE
+            case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
+                found |= {"flags": LOOSE, "low": 0, "high": 1}
             case Allocate(stack=True) | Allocate(permanent=True):
                 found["flags"] = OWN
+            case Allocate() if self.races:
+                found["flags"] = EVENT
         return found

@@ -18,6 +18,8 @@ from dekker.frontends.c.llvm.module import Module
 from dekker.frontends.c.lowering.unit import ARCHITECTURE, SourceNeeded, lower_program
 from dekker.frontends.c.runtime import RUNTIME, Runtime, source_flags
 from dekker.frontends.c.runtime.sections import with_section_lock
+from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
+from dekker.ir.passes.specification import loosen
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.source import Source
@@ -28,11 +30,12 @@ __all__ = ["ARCHITECTURE", "Options", "parse_c"]
 @dataclass(frozen=True, slots=True)
 class Options:
     """`flags` reach the compiler, `compiler` is the command of another clang, `nondet` is the range of
-    `__VERIFIER_nondet_int` and its like (from 0 for unsigned types)."""
+    `__VERIFIER_nondet_int` and its like (from 0 for unsigned types). `dialect` says what else is left open."""
 
     flags: tuple[str, ...] = ()
     compiler: str | None = None
     nondet: tuple[int, int] = (-1, 2)
+    dialect: Dialect = DEFAULT_DIALECT
 
 
 def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runtime = RUNTIME) -> Program:
@@ -42,7 +45,7 @@ def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runti
         raise InputError("no file is named")
     compiled = [compile_file(path, options.flags, options.compiler) for path in paths]
     source = compiled[0].source if not compiled[0].compiled else read_source(str(Path(paths[0]).absolute()))
-    program = with_section_lock(_lower(compiled, Path(paths[0]).stem, source, options, runtime))
+    program = loosen(with_section_lock(_lower(compiled, Path(paths[0]).stem, source, options, runtime)))
     validate(program)
     return program
 
@@ -52,7 +55,7 @@ def _lower(compiled: list[Compiled], name: str, source: Source, options: Options
     while True:
         linkage = link([(Module(item.source), item.compiled) for item in compiled])
         try:
-            return lower_program(name, linkage, runtime, options.nondet, source)
+            return lower_program(name, linkage, runtime, options.nondet, source, options.dialect)
         except SourceNeeded as needed:
             more = compile_file(needed.path, (*options.flags, *source_flags()), options.compiler)
             compiled.append(replace(more, source=Source(needed.path, more.source.text)))

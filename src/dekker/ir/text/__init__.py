@@ -50,16 +50,16 @@ words in small letters are written as they are.
                | NAME ["," NAME] "=" cmpxchgSIZE [weak] PLACE EXPRESSION "->" EXPRESSION [ORDER "/" ORDER]
                | fence NAME
                | jump NAME
-               | branch EXPRESSION "->" NAME
+               | branch [loose] EXPRESSION "->" NAME
                | [NAME "="] (call | spawn) OPERAND "(" EXPRESSION,* ")"
                | return [EXPRESSION]
                | [NAME "="] join EXPRESSION
-               | assume EXPRESSION
+               | assume [loose] EXPRESSION
                | await EXPRESSION "->" NAME                                               waits, going back to the label
                | assert [loose] EXPRESSION "," STRING
                | refuse STRING
                | print STRING "(" EXPRESSION,* ")"                                        directives as in C's printf
-               | NAME "=" choose NUMBER ".." NUMBER [partial]
+               | NAME "=" choose NUMBER ".." NUMBER [partial] [pointer]
                | NAME "=" allocate EXPRESSION [align NUMBER] [zeroed] [stack] [permanent]
                | NAME "=" measure EXPRESSION
                | free EXPRESSION

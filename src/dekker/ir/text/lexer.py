@@ -25,6 +25,7 @@ _KEYWORDS = frozenset(
         *("choose", "refuse"),
         *("allocate", "free", "measure", "recycle", "renew", "atomic-begin", "atomic-end", "exit"),
         *("signed", "exclusive", "weak", "quiet", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
+        "pointer",
         *(order.value for order in Order),
         *_SIZED,
         *ALL_BINARY_OPERATORS,

@@ -328,9 +328,15 @@ def _join(c: _Cursor, dst: str | None) -> Instruction:
 
 
 def _branch(c: _Cursor) -> Instruction:
+    loose = c.accept("loose")
     condition = _expression(c)
     c.expect("->")
-    return Branch(condition, c.name("a label"))
+    return Branch(condition, c.name("a label"), loose)
+
+
+def _assume(c: _Cursor) -> Instruction:
+    loose = c.accept("loose")
+    return Assume(_expression(c), loose)
 
 
 def _await(c: _Cursor) -> Instruction:
@@ -367,7 +373,7 @@ def _choose(c: _Cursor, dst: str) -> Instruction:
     low = c.number("the lowest number to choose")
     c.expect("..")
     high = c.number("the highest number to choose")
-    return Choose(dst, low, high, c.accept("partial"))
+    return Choose(dst, low, high, c.accept("partial"), c.accept("pointer"))
 
 
 def _allocate(c: _Cursor, dst: str) -> Instruction:
@@ -390,7 +396,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "jump": lambda c: Jump(c.name("a label")),
     "branch": _branch,
     "return": _return,
-    "assume": lambda c: Assume(_expression(c)),
+    "assume": _assume,
     "await": _await,
     "assert": _assert,
     "refuse": lambda c: Refuse(c.string(_MESSAGE)),

@@ -61,6 +61,38 @@ def test_threads_are_as_weak_as_the_model_says(model: str) -> None:
     assert (found.blocked, found.statistics["abandoned"], found.flags) == (0, 0, {})
 
 
+UPDATES_AND_LOOP = """
+object x[4]
+function once() {
+  a, s = cmpxchg.4 [&x] 0 -> 1 acquire/relaxed
+}
+function retrying() {
+again:
+  e, s = cmpxchg.4 weak [&x] e -> e add.32 1 acquire/acquire
+  branch s -> done
+  jump again
+done:
+}
+thread once runs once
+thread retrying runs retrying
+observe [x].4
+"""
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "rc11", "power"])
+@pytest.mark.parametrize(("unroll", "complete"), [(1, 3), (2, 6), (3, 10)])
+def test_an_update_of_another_thread_has_a_say_in_a_loop(model: str, unroll: int, complete: int) -> None:
+    found = run(UPDATES_AND_LOOP, model, Limits(unroll, counts_known_rounds=False))
+    assert found.complete_executions == complete
+
+
+def test_a_thread_may_have_nothing_to_do() -> None:
+    found = run(
+        "function nothing() {\n}\nfunction main() {\n  t = spawn &nothing()\n  a = join t\n}\nthread main runs main\n"
+    )
+    assert found.complete_executions == 1
+
+
 @pytest.mark.parametrize("model", COMMIT_ORDERS)
 def test_what_a_thread_does_before_it_spawns_and_after_it_ends_is_seen(model: str) -> None:
     found = run(

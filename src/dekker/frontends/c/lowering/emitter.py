@@ -71,9 +71,9 @@ class Emitter:
         if not (isinstance(condition, Const) and condition.value):
             self.emit(Assert(condition, message, loose))
 
-    def fail(self, message: str) -> None:
+    def fail(self, message: str, *, loose: bool = False) -> None:
         """A violation that ends the program."""
-        self.emit(Assert(Const(0), message))
+        self.emit(Assert(Const(0), message, loose))
         self.emit(Exit(everything=True))
 
     def finish(self, name: str, parameters: tuple[str, ...]) -> Function:

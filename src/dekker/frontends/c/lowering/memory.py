@@ -91,13 +91,19 @@ def lower_load(f: FunctionLowering, instruction: syntax.Load) -> None:
     address = f.scalar(instruction.address)
     if len(leaves) > 1:
         address = f.emitter.keep(address)
-    order = ORDERS[instruction.order]
+    order = _order(f, instruction)
     if instruction.result is None:
         return
     for leaf, register in zip(leaves, f.part_names(instruction.result, kind), strict=True):
         value = load_scalar(f, offset(address, leaf.offset), leaf.type, order, register)
         if value != Reg(register):
             f.emitter.emit(Assign(register, value))
+
+
+def _order(f: FunctionLowering, access: syntax.Load | syntax.Store) -> Order:
+    if access.volatile and not access.order and f.unit.dialect.volatile_relaxed:
+        return Order.RELAXED
+    return ORDERS[access.order]
 
 
 def _refuse_wide_atomics(order: str, leaves: tuple[Leaf, ...]) -> None:
@@ -167,7 +173,7 @@ def lower_store(f: FunctionLowering, instruction: syntax.Store) -> None:
     if len(leaves) > 1:
         address = f.emitter.keep(address)
     for leaf, part in zip(leaves, parts, strict=True):
-        store_scalar(f, offset(address, leaf.offset), part, leaf.type, ORDERS[instruction.order])
+        store_scalar(f, offset(address, leaf.offset), part, leaf.type, _order(f, instruction))
 
 
 def _local_name(operand: Operand) -> str:

@@ -56,6 +56,7 @@ from dekker.frontends.c.lowering.values import (
     lower_unary,
 )
 from dekker.frontends.c.runtime.interface import External, Runtime
+from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import Allocate, Call, Exit, Refuse, Return, Store
 from dekker.ir.instructions import Instruction as Step
@@ -125,6 +126,7 @@ class Unit:
     has_context: bool = False
     quiet_abort: bool = False
     nondet: tuple[int, int] = (-1, 2)
+    dialect: Dialect = DEFAULT_DIALECT
     functions: dict[str, Function] = field(default_factory=dict)
     objects: dict[str, Object] = field(default_factory=dict)
     symbols: dict[str, Linked] = field(default_factory=dict)
@@ -382,8 +384,15 @@ def _addresses(step: Step) -> list[Address]:
 # --- the program
 
 
-def lower_program(name: str, linkage: Linkage, runtime: Runtime, nondet: tuple[int, int], source: Source) -> Program:
-    unit = Unit(linkage, runtime, nondet=nondet)
+def lower_program(
+    name: str,
+    linkage: Linkage,
+    runtime: Runtime,
+    nondet: tuple[int, int],
+    source: Source,
+    dialect: Dialect = DEFAULT_DIALECT,
+) -> Program:
+    unit = Unit(linkage, runtime, nondet=nondet, dialect=dialect)
     unit.has_context = _needs_context(linkage, runtime)
     unit.quiet_abort = _is_verification_task(linkage)
     main = linkage.shared.get("main")

@@ -1,4 +1,8 @@
-"""Assertions and the functions of verification tasks."""
+"""Assertions and the functions of verification tasks.
+
+They belong to the specification, not to the program: nothing depends on what they ask (`ir.passes.specification`). Only
+`assert` may be compiled, and is a branch if the user says so.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,8 @@ from dekker.ir.instructions import (
 
 def _assert_fail(call: ExternalCall) -> None:
     text = call.text(0)
-    call.emitter.fail("an assertion fails" if text is None else f"the assertion `{text}` fails")
+    message = "an assertion fails" if text is None else f"the assertion `{text}` fails"
+    call.emitter.fail(message, loose=not call.lowering.unit.dialect.assert_branches)
 
 
 def _reach_error(call: ExternalCall) -> None:
@@ -32,24 +37,27 @@ def _reach_error(call: ExternalCall) -> None:
 # --- verification tasks
 
 NONDET = "__VERIFIER_nondet_"
+NOWHERE = 0x7EE0_0000_0000
+"""An address beyond all objects."""
 
 
 def _assume(call: ExternalCall) -> None:
-    call.emitter.emit(Assume(call.argument(0)))
+    call.emitter.emit(Assume(call.argument(0), loose=True))
 
 
 def _check(call: ExternalCall) -> None:
     message = (call.text(1) if len(call.arguments) > 1 else None) or f"the condition of `{call.name}` is false"
-    call.emitter.require(call.argument(0), message)
+    call.emitter.require(call.argument(0), message, loose=True)
 
 
 def nondet(call: ExternalCall) -> Expr | Parts:
     """Any value of a stated range: it would be too many to try all of a type. What type it is, the name and the result
-    of the function say; pointers are null."""
+    of the function say. A pointer is null, or not null and to no object."""
     name = call.name.removeprefix(NONDET).lstrip("_")
     low, high = call.lowering.unit.nondet
     if isinstance(call.result, Pointer):
-        return ZERO
+        call.emitter.emit(Choose(call.register, 0, 1, partial=True, pointer=True))
+        return binary("mul", 64, Reg(call.register), Const(NOWHERE))
     if isinstance(call.result, Float):
         call.emitter.emit(Choose(call.register, low, max(low, high), partial=True))
         return unary(f"sitofp{call.result.bits}", 64, Reg(call.register))
@@ -85,6 +93,7 @@ BASIC: Mapping[str, External] = {
     **dict.fromkeys(("__VERIFIER_assume", "__CPROVER_assume"), External(_assume)),
     "assume_abort_if_not": External(_assume, overrides=True),
     "__CPROVER_assert": External(_check),
+    "__VERIFIER_assert": External(_check, overrides=True),
     **dict.fromkeys(("__VERIFIER_atomic_begin", "__CPROVER_atomic_begin"), External(_begin, overrides=True)),
     **dict.fromkeys(("__VERIFIER_atomic_end", "__CPROVER_atomic_end"), External(_end, overrides=True)),
 }

@@ -9,6 +9,9 @@ error code return it instead. A thread that locks a normal mutex twice waits for
 Waiting with a time limit succeeds, or fails at some moment when the lock is taken: time itself is not modelled. Where
 the standard lets a try fail although the mutex is free (`std::mutex::try_lock`, `mtx_trylock`, not
 `pthread_mutex_trylock`), it is a weak compare-exchange.
+
+A thread that locks for reading may have to wait behind a writer that waits. That makes a difference only if threads
+wait while they hold a lock for reading, or try to get one: only programs in which some may pay for it.
 """
 
 from __future__ import annotations
@@ -20,7 +23,12 @@ from dekker.frontends.c.lowering.expressions import binary, offset, select, trun
 from dekker.frontends.c.lowering.function import SELF
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.templates import expand
-from dekker.frontends.c.runtime.whole_program import has_static_kinds, is_used, unlocks_only_here
+from dekker.frontends.c.runtime.whole_program import (
+    has_static_kinds,
+    is_used,
+    readers_may_block,
+    unlocks_only_here,
+)
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import CompareExchange, Load, Store
 
@@ -43,6 +51,9 @@ def chosen_templates(call: ExternalCall) -> Mapping[str, str]:
     prefix = "mutex" if has_static_kinds(call) or is_used(call, *_KINDS) else "normal"
     names = {name: f"{prefix}_{name}" for name in ("init", "lock", "trylock")}
     names["checked_unlock"] = f"{prefix}_unlock"
+    if readers_may_block(call):
+        names |= {"read_lock": "patient_read_lock", "read_trylock": "patient_read_trylock"}
+        names |= {"write_lock": "telling_write_lock"}
     if unlocks_only_here(call):
         return names | {"unlock": "held_unlock", "spin_unlock": "held_spin_unlock"}
     return names | {"unlock": names["checked_unlock"], "spin_unlock": "checked_spin_unlock"}

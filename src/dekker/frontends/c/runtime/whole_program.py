@@ -47,12 +47,38 @@ def unlocks_only_here(call: ExternalCall) -> bool:
     return name not in _facts(call.lowering.unit.linkage).disturbed
 
 
+def readers_may_block(call: ExternalCall) -> bool:
+    """Can it be told whether a thread that locks for reading waits behind a writer that waits?"""
+    if not is_used(call, "pthread_rwlock_wrlock"):
+        return False
+    return is_used(call, "pthread_rwlock_tryrdlock") or _facts(call.lowering.unit.linkage).waiting_readers
+
+
+def _waits_while_reading(texts: Iterable[str]) -> bool:
+    """Does a function call anything, or look at what other threads do, between locking for reading and unlocking?"""
+    for text in texts:
+        for match in _FUNCTION.finditer(text):
+            _, reading, rest = match[2].partition("@pthread_rwlock_rdlock(")
+            inside, unlocks, _ = rest.rpartition("@pthread_rwlock_unlock(")
+            if reading and (not unlocks or _LOOKS_ELSEWHERE.search(inside.rpartition("\n")[0])):
+                return True
+    return False
+
+
+_LOOKS_ELSEWHERE = re.compile(
+    r"\b(?:call|invoke) (?![^\n]*@(?:llvm\.|pthread_rwlock_unlock|__assert_fail|printf))"
+    r"|\batomic|\bvolatile\b|\bcmpxchg\b"
+)
+
+
 @dataclass(slots=True)
 class _Facts:
-    """`disturbed` functions call others that unlock mutexes, or may do so."""
+    """`disturbed` functions call others that unlock mutexes, or may do so. `waiting_readers`: threads may wait while
+    they hold a lock for reading."""
 
     linkage: Linkage
     disturbed: set[str]
+    waiting_readers: bool
     matches: dict[re.Pattern[str], bool] = field(default_factory=dict)
 
     def contains(self, pattern: re.Pattern[str]) -> bool:
@@ -67,7 +93,8 @@ _latest: list[_Facts] = []
 def _facts(linkage: Linkage) -> _Facts:
     """Kept for the program at hand."""
     if not _latest or _latest[0].linkage is not linkage:
-        _latest[:] = [_Facts(linkage, _disturbed(_texts(linkage)))]
+        texts = _texts(linkage)
+        _latest[:] = [_Facts(linkage, _disturbed(texts), _waits_while_reading(texts))]
     return _latest[0]
 
 

@@ -1,0 +1,17 @@
+"""What the user decides about the meaning of C programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """`assert_branches`: `assert` is compiled, and what follows depends on what it asks. `volatile_relaxed`: accesses
+    to volatile variables are relaxed atomics."""
+
+    assert_branches: bool = False
+    volatile_relaxed: bool = False
+
+
+DEFAULT_DIALECT = Dialect()

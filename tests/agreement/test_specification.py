@@ -1,0 +1,92 @@
+"""Loose branches, assumptions and assertions: the explorer, which guesses them, against the oracle."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.rsmc import engine as rsmc
+from dekker.errors import UnsupportedError
+from dekker.ir.text import parse_program
+from dekker.ir.validate import validate
+from dekker.models import load_model
+from dekker.result import Result
+from dekker.source import Source
+from dekker.task import Limits, Task
+
+MODELS = ("power", "aarch64", "riscv", "rmo", "sc", "rc11")
+LOCATIONS = ("x", "y")
+
+
+def random_text(seed: int) -> str:
+    draw = random.Random(seed)
+    threads = [_thread(draw, number) for number in range(draw.choice((2, 2, 2, 3)))]
+    objects = "".join(f"object {name}[8]\n" for name in LOCATIONS)
+    starts = "".join(f"thread t{number} runs t{number}\n" for number in range(len(threads)))
+    seen = ", ".join(f"{number}:r0, {number}:r1" for number in range(len(threads)))
+    return f"program test\narchitecture C\n{objects}{''.join(threads)}{starts}observe {seen}, [x].8, [y].8\n"
+
+
+def _thread(draw: random.Random, number: int) -> str:
+    lines: list[str] = []
+    known: list[str] = []
+    for index in range(draw.choice((2, 3, 3, 4))):
+        if not known or (len(known) < 2 and draw.random() < 0.4):
+            register = f"r{len(known)}"
+            lines.append(f"{register} = load.8 [&{draw.choice(LOCATIONS)}] relaxed")
+            known.append(register)
+            continue
+        lines += _step(draw, draw.choice(known), index)
+    return (
+        f"function t{number}() {{\n"
+        + "".join(f"  {line}\n" if line[-1] != ":" else f"{line}\n" for line in lines)
+        + "}\n"
+    )
+
+
+def _step(draw: random.Random, register: str, index: int) -> list[str]:
+    place, number = draw.choice(LOCATIONS), draw.choice((1, 2))
+    condition = f"{register} {draw.choice(('eq', 'ne'))}.64 {draw.choice((0, 1))}"
+    store = f"store.8 [&{place}] = {draw.choice((str(number), register, f'{register} add.64 1'))} relaxed"
+    loose = draw.choice((" loose", " loose", ""))
+    match draw.choice(("store", "store", "branch", "branch", "assume", "assert", "rmw", "fence")):
+        case "branch":
+            return [f"branch{loose} {condition} -> l{index}", store, f"l{index}:"]
+        case "assume":
+            return [f"assume{loose} {condition}", store]
+        case "assert":
+            return [f'assert{loose} {condition}, "asked"', store]
+        case "rmw":
+            return [
+                f"s{index} = rmw.xchg.8 [&{place}], {number} relaxed",
+                f"branch{loose} s{index} -> l{index}",
+                store,
+                f"l{index}:",
+            ]
+        case "fence":
+            return ["fence c11.seq_cst", store]
+    return [store]
+
+
+def answer(result: Result) -> object:
+    kinds = sorted({violation.kind for violation in result.violations})
+    return sorted(result.states.items()), kinds, result.deadlocks
+
+
+def disagreement(seed: int, model_name: str) -> str | None:
+    program = parse_program(Source("test.ir", random_text(seed)))
+    validate(program)
+    task = Task(program, load_model(model_name), Limits(counts_known_rounds=False))
+    try:
+        found = [answer(engine.run(task)) for engine in (rsmc, axiomatic)]
+    except UnsupportedError:
+        return None
+    return None if found[0] == found[1] else f"{random_text(seed)}{model_name}: {found}"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_guesses_agree_with_the_oracle(model: str) -> None:
+    found = (disagreement(seed, model) for seed in range(120))
+    assert next((text for text in found if text is not None), None) is None
