@@ -25,7 +25,7 @@ namespace {
 
 // The common fields, then read_class write_class failed_class.
 constexpr std::size_t instruction_fields = common_fields + 3;
-enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16, flag_event = 1 << 20 };
+enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16 };
 enum ClassFlag : std::int64_t {
   flag_before_later = 1,
   flag_after_earlier = 2,
@@ -40,7 +40,6 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_loose = (n[8] & flag_loose) != 0;
   i.is_piece = (n[8] & flag_piece) != 0;
   i.is_quiet = (n[8] & flag_quiet) != 0;
-  i.is_event = (n[8] & flag_event) != 0;
   i.read_class = small(n[common_fields]);
   i.write_class = small(n[common_fields + 1]);
   i.failed_class = small(n[common_fields + 2]);

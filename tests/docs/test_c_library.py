@@ -23,7 +23,8 @@ CLASSES |= {
     "double",
 }
 CLASSES |= {"new", "delete", "float", "double", "mfence", "lwsync"}
-NOT_FUNCTIONS = re.compile(rf"std::.*|\w+\.h|__atomic_|__sync_|__VERIFIER_atomic_|{'|'.join(CLASSES)}")
+ENGINES = ("states", "axiomatic")
+NOT_FUNCTIONS = re.compile(rf"std::.*|\w+\.h|__atomic_|__sync_|__VERIFIER_atomic_|{'|'.join((*CLASSES, *ENGINES))}")
 
 
 def names() -> set[str]:

@@ -17,7 +17,7 @@ from time import process_time
 from tests.reference import pthread_machine as machine
 from tests.reference.pthread_machine import Outcomes, TooLarge, explore
 from tests.reference.pthread_syntax import PRELUDE, Join, Program, program_text, smaller_programs, statements_of
-from tests.strategies.random_pthread_programs import FLAVOURS, random_pthread_program
+from tests.strategies.random_pthread_programs import FLAVOURS, WITH_REUSE, random_pthread_program
 
 from dekker.errors import MixedSizes, UnsupportedError
 from dekker.frontends.c.driver import compile_file
@@ -33,7 +33,7 @@ from dekker.models import load_model
 from dekker.result import Result
 from dekker.run import transform
 from dekker.run.engines import SINGLE_ENGINES
-from dekker.run.prepare import prepare
+from dekker.run.prepare import prepare, with_reuse
 from dekker.source import Source
 from dekker.task import Limits, Search, Task
 
@@ -178,13 +178,21 @@ class Coverage:
     problems: list[str] = field(default_factory=list)
 
 
-def compare(program: Program, representation: Representation, engines: Sequence[str], coverage: Coverage) -> None:
+def compare(
+    program: Program,
+    representation: Representation,
+    engines: Sequence[str],
+    coverage: Coverage,
+    *,
+    reuse: bool = False,
+) -> None:
     coverage.programs += 1
+    representation = with_reuse(representation) if reuse else representation
     names = [getattr(item, "symbol", "").rpartition("_")[0] for item in representation.property.observed]
     present = [program.observed.index(name) for name in names]
     for model in MODELS:
         try:
-            expected = explore(program, model)
+            expected = explore(program, model, reuse=reuse)
         except TooLarge:
             coverage.not_compared["too large"] += 1
             return
@@ -215,24 +223,25 @@ def campaign(seeds: range, flavours: Sequence[str]) -> Iterator[tuple[int, str, 
         programs = [random_pthread_program(seed, flavour) for seed, flavour in drawn]
         for (seed, flavour), program, representation in zip(drawn, programs, compile_programs(programs), strict=True):
             coverage = Coverage()
-            compare(program, representation, chosen_engines(seed // len(flavours)), coverage)
+            engines = chosen_engines(seed // len(flavours))
+            compare(program, representation, engines, coverage, reuse=flavour in WITH_REUSE)
             yield seed, flavour, program, coverage
 
 
-def is_wrong(program: Program, engines: Sequence[str]) -> bool:
+def is_wrong(program: Program, engines: Sequence[str], *, reuse: bool) -> bool:
     coverage = Coverage()
     try:
-        compare(program, compile_programs([program])[0], engines, coverage)
+        compare(program, compile_programs([program])[0], engines, coverage, reuse=reuse)
     except Exception:
         return False
     return bool(coverage.problems)
 
 
-def shrunk(program: Program, engines: Sequence[str]) -> Program:
+def shrunk(program: Program, engines: Sequence[str], *, reuse: bool) -> Program:
     """Without what can be left out while the engines are still wrong."""
     deadline = process_time() + SHRINK_S
     while process_time() < deadline:
-        smaller = next((item for item in smaller_programs(program) if is_wrong(item, engines)), None)
+        smaller = next((item for item in smaller_programs(program) if is_wrong(item, engines, reuse=reuse)), None)
         if smaller is None:
             break
         program = smaller
@@ -250,8 +259,9 @@ def main(first: int, number: int, flavours: Sequence[str]) -> None:
             total.problems += coverage.problems
             engines = sorted({problem.split()[0] for problem in coverage.problems})
             n_problems[flavour] += 1
-            small = shrunk(program, engines) if n_problems[flavour] <= SHRINK_AT_MOST else program
-            print(f"--- {flavour} {seed}: {'; '.join(coverage.problems)}\n{program_text(small)}", flush=True)
+            if n_problems[flavour] <= SHRINK_AT_MOST:
+                program = shrunk(program, engines, reuse=flavour in WITH_REUSE)
+            print(f"--- {flavour} {seed}: {'; '.join(coverage.problems)}\n{program_text(program)}", flush=True)
     print(f"{total.programs} programs, {process_time() - started:.1f} s; answers {dict(total.answers)}, not compared "
           f"{dict(total.not_compared)}; wrong {dict(total.wrong)}; problems {len(total.problems)}")  # fmt: skip
 

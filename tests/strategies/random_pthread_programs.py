@@ -77,6 +77,7 @@ FLAVOURS = {
     "barriers": Flavour({**FEW, "barrier": 4, "section": 1}),
     "heap": Flavour({"publish": 4, "use": 5, "take": 3, "release": 2, "load": 1, "check": 1}),
     "uninitialised": Flavour({"publish_early": 3, "use": 4, "take": 1, "garbage": 3, "check": 1}),
+    "reuse": Flavour({"publish": 2, "swap": 5, "recycle": 5, "use": 1, "check": 1}, 2),
     "dangling": Flavour({"escape": 4, "leak": 1, "use": 5, "store": 1, "load": 1}),
     "exchanges": Flavour({**FEW, "exchange": 4, "retry": 3, "update": 1}),
     "assumptions": Flavour({**BASIC, "assumption": 5, "update": 1}),
@@ -103,6 +104,10 @@ FLAVOURS = {
         2,
     ),
 }
+
+
+WITH_REUSE = frozenset(("reuse",))
+"""Flavours in whose programs freed addresses come back."""
 
 
 def random_pthread_program(seed: int, flavour: str) -> Program:
@@ -366,6 +371,28 @@ class _Generator:
         name = self._fresh("p")
         use = self._maybe((Let(self._local(), Read(Local(name))),))
         return Update(name, "exchange", SHARED, 0), If(Op("!=", Local(name), 0), (*use, Free(Local(name))))
+
+    def _swap(self) -> Body:
+        """What was read is taken, if it is still there, or seems to be."""
+        name, success = self._fresh("p"), self._fresh("ok")
+        meanwhile = self._maybe(self._load(), 0.3)
+        take = CompareExchange(success, SHARED, name, 0)
+        use = self._pick(
+            lambda: (Free(Local(name)),),
+            lambda: (Let("a", Read(Local(name))), Free(Local(name))),
+            lambda: (Let("b", 1),),
+        )
+        inside = (*meanwhile, take, If(Local(success), use))
+        return Let(name, Read(SHARED, "acquire")), If(Op("!=", Local(name), 0), inside)
+
+    def _recycle(self) -> Body:
+        """Frees what is there, and puts something new in its place."""
+        old, new = self._fresh("p"), self._fresh("p")
+        compare = self._maybe((Let(self._local(), Op("==", Local(old), Local(new))),), 0.3)
+        release = If(Op("!=", Local(old), 0), (Free(Local(old)),))
+        fill = Store(Local(new), self.random.randint(1, 2))
+        publish = self._maybe((Store(SHARED, Local(new), "release"),), 0.8)
+        return (Update(old, "exchange", SHARED, 0), release, Malloc(new), fill, *compare, *publish)
 
     def _release(self) -> Body:
         name = self._fresh("p")

@@ -18,10 +18,6 @@ void Machine<W>::allocate(ThreadState<W>& state, std::int32_t pc, const Instruct
   state.allocated += (size / allocation_gap + 2) * allocation_gap;
   objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}});
   in_register(state, instruction.destination) = {constant(start), {}};
-  if (!instruction.is_event || is_alone_) return;
-  if (!releases_) knowledge_.note_release();
-  releases_ = true;
-  write_to_parts(state.number, state, pc, start, &Event<W>::is_renewal);
 }
 
 template <std::size_t W>

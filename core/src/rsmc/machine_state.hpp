@@ -65,7 +65,7 @@ struct Event {
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
   bool is_guess = false;       // a choice of what a condition will turn out to be
   bool is_release = false;     // a write that releases memory
-  bool is_renewal = false;     // a write with which memory is in use, for the first time or again
+  bool is_renewal = false;     // a write with which memory that was released is in use again
   bool is_piece = false;
   EventId partner = no_event;  // the other half of an update; the load of a conditional store
   std::int32_t waits_for = none;  // reads that begin a thread or join one: the thread that is spawned or has to end

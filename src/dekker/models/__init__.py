@@ -13,7 +13,6 @@ from dekker.cat import Model, compile_model
 from dekker.cat.files import parse_file, read_source
 from dekker.cat.relational import RelationalProgram
 from dekker.errors import ModelError
-from dekker.execution import DATA_RACE
 from dekker.source import Source, Span
 
 FOLDER = Path(__file__).resolve().parent
@@ -29,10 +28,6 @@ OF_C = ("cpp20", "rc11")
 def model_names() -> tuple[str, ...]:
     names = {path.stem for path in FOLDER.glob("*.cat")}
     return (*(name for name in _ORDER if name in names), *sorted(names.difference(_ORDER)))
-
-
-def reports_races(model: Model) -> bool:
-    return DATA_RACE in (check.name for check in model.program.checks)
 
 
 def load_model(name_or_path: str) -> Model:

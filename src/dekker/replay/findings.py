@@ -16,6 +16,7 @@ from dekker.replay.rebuild import Replayed
 from dekker.replay.runtime_steps import TOO_DEEP
 from dekker.replay.thin_air import Returned
 from dekker.replay.world import Allocation
+from dekker.source import Span
 from dekker.witness import DEADLOCK, FLAG, Finding, Note
 
 Claimed = tuple[str, Finding]
@@ -204,23 +205,39 @@ def _pointer_text(address: int, names: Names) -> str:
 
 
 def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Names) -> Finding:
-    is_race = flag == DATA_RACE
-    kind = "data race" if is_race else flag
     if not pairs:
+        kind = "data race" if flag == DATA_RACE else flag
         return Finding(kind, f"the model raises the flag '{flag}'", FROM_INITIAL, ())
-    pairs = _causes(pairs, replayed.execution) if is_race else pairs
-    first, second = (replayed.execution.events[number] for number in min(pairs, key=sorted))
+    pairs = _causes(pairs, replayed.execution) if flag == DATA_RACE else pairs
+    return _flagged(flag, min(pairs, key=sorted), replayed, names)
+
+
+def races(model: Model, replayed: Replayed) -> Iterator[tuple[Finding, Span | None]]:
+    """All races of an execution, one for each pair of places, those that no other lies behind first, and where they
+    are."""
+    pairs = flagged_pairs(model, replayed.execution).get(DATA_RACE, [])
+    names, causes = Names(replayed.world), set(_causes(pairs, replayed.execution))
+    seen = set()
+    for pair in sorted(pairs, key=lambda pair: (pair not in causes, sorted(pair))):
+        finding = _flagged(DATA_RACE, pair, replayed, names)
+        places = tuple(note.stack[:1] for note in finding.notes)
+        if places not in seen:
+            seen.add(places)
+            events = (replayed.execution.events[number] for number in pair)
+            yield finding, max(events, key=lambda event: (event.thread, event.index)).span
+
+
+def _flagged(flag: str, pair: tuple[int, int], replayed: Replayed, names: Names) -> Finding:
+    first, second = (replayed.execution.events[number] for number in pair)
     if (first.thread, first.index) > (second.thread, second.index):
         first, second = second, first
     notes = tuple(_access_note(event, replayed, names) for event in (first, second))
-    message = f"the model raises the flag '{flag}' for these two"
-    if is_race:
-        where = names.location(first.address)
-        message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
-        if replayed.done(first).renewal or replayed.done(second).renewal:
-            message = f"nothing orders this access to `{where}` after its allocation"
-    shown = first if replayed.done(second).renewal else second
-    return Finding(kind, message, shown.thread, to_frames(replayed.done(shown).stack), notes)
+    stack = to_frames(replayed.done(second).stack)
+    if flag != DATA_RACE:
+        return Finding(flag, f"the model raises the flag '{flag}' for these two", second.thread, stack, notes)
+    where = names.location(first.address)
+    message = f"two threads access `{where}`, at least one writes, not both are atomic, and nothing orders them"
+    return Finding("data race", message, second.thread, stack, notes)
 
 
 def _causes(pairs: list[tuple[int, int]], execution: Execution) -> list[tuple[int, int]]:
@@ -247,11 +264,8 @@ def _reached(event: int, following: Sequence[int]) -> int:
 
 def _access_note(event: Event, replayed: Replayed, names: Names) -> Note:
     function = function_of_thread(replayed.world, event.thread)
-    done = replayed.done(event)
     what = {"R": "reads", "W": "writes", "F": "has a fence"}[event.kind]
     value = f" {names.value(event.value, 8 * event.size)}" if event.accesses_memory else ""
-    if done.release or done.renewal:
-        what, value = ("frees it" if done.release else "allocates it"), ""
     atomic = f", {event.order.value}" if event.order.atomic else ""
     message = f"thread {event.thread} ({function}) {what}{value}{atomic}"
     return Note(message, event.thread, to_frames(replayed.done(event).stack))

@@ -50,7 +50,7 @@ class NotYet(Exception):
 @dataclass(frozen=True, slots=True)
 class Done:
     """An event of the thread, with its dependencies by the names of base relations. `release`: it frees memory;
-    `renewal`: with it memory is in use, for the first time or again."""
+    `renewal`: with it memory that was freed is in use again."""
 
     event: Event
     instruction: int

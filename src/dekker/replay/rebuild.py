@@ -182,7 +182,7 @@ class _Builder:
                 parts = {_location(item.event) for item in of_instruction}
                 for address, size in self.locations:
                     if freed.contains(address, size) and (address, size) not in parts:
-                        what = "free" if done.release else "allocation"
+                        what = "free" if done.release else "new allocation"
                         raise Mismatch(
                             f"the {what} of {self.places.show(start)} leaves out {size} bytes at {address:#x}"
                         )

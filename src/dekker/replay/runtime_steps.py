@@ -35,7 +35,6 @@ from dekker.ir.layout import (
     HEADER_SIZE,
     HEAP_PER_THREAD,
     end_address,
-    header_address,
     heap_address,
     heap_use,
     start_address,
@@ -154,15 +153,6 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         instruction.permanent,
     )
     machine.set(instruction.dst, number(start))
-    item = machine.peek()
-    if not machine.alone and item is not None and item.address == header_address(start) and machine.next_is("W"):
-        _use(machine, machine.world.allocations[start])
-
-
-def _use(machine: Machine, allocation: Allocation) -> None:
-    """It is in use from here on, which some models take for an access."""
-    for written in _write_to_parts(machine, allocation):
-        machine.mark(written, renewal=True)
 
 
 def _releasable(machine: Machine, address: int) -> Allocation:
@@ -231,7 +221,8 @@ def _renew(machine: Machine, instruction: Renew) -> None:
         raise machine.end(BLOCKED)
     renewed = replace(found, thread=machine.run.thread, stack=machine.stack(), zeroed=instruction.zeroed)
     machine.world.renewals.setdefault(address, []).append(renewed)
-    _use(machine, found)
+    for written in _write_to_parts(machine, found):
+        machine.mark(written, renewal=True)
 
 
 # --- output

@@ -11,7 +11,7 @@ from dekker.execution import Trace
 from dekker.ir.notation import condition_text
 from dekker.ir.program import Program
 from dekker.replay import Wanted, replay
-from dekker.replay.findings import DATA_RACE
+from dekker.replay.findings import DATA_RACE, races
 from dekker.replay.reordering import reordering
 from dekker.report.check_report import CheckViolation
 from dekker.report.counterexample import OutOfOrder
@@ -38,7 +38,12 @@ def violations_of(task: Task, engine: str, result: Result) -> Iterator[CheckViol
         message = "two accesses race, and one is not atomic" if flag == DATA_RACE else f"the model raises '{flag}'"
         name = "data race" if flag == DATA_RACE else flag
         finding = Finding(name, message, NO_THREAD, ())
-        yield _shown(task, engine, result.examples.flags.get(flag), _flag_is(name), finding, None)
+        trace = result.examples.flags.get(flag)
+        first = _shown(task, engine, trace, _flag_is(name), finding, None)
+        yield first
+        if flag == DATA_RACE and first.witness is not None and trace is not None and not task.limits.stop_at_first:
+            others = races(task.model, replay(task.program, trace))
+            yield from (CheckViolation(other, span) for other, span in others if other != first.finding)
     if result.deadlocks:
         found = True
         finding = Finding(DEADLOCK, "threads wait for ever", NO_THREAD, ())

@@ -51,7 +51,6 @@ struct Instruction {
   bool is_weak = false;
   bool is_quiet = false;  // read_modify_write: an exchange that only reads if what it would write is there
   bool is_piece = false;  // of an access that was split: it must not race with other threads
-  bool is_event = false;      // allocate: an access, with which others may race
   bool is_own = false;        // allocate: no memory of the heap that the program would have to release
   bool ends_program = false;  // exit: of all threads
   bool is_loose = false;      // check, branch, assume: nothing behind it depends on it

@@ -35,7 +35,6 @@ Access = Load | Store | Rmw | CompareExchange
 
 def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path, InitialMemory]:
     """The path where events begin, and memory at that point."""
-    context = replace(context, races=False)
     while path.status == "running":
         frame = path.frames[-1]
         instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None

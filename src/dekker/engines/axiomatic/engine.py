@@ -31,6 +31,7 @@ from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
 from dekker.errors import UnsupportedError
 from dekker.execution import (
+    DATA_RACE,
     DYNAMIC_NAMES,
     Event,
     Execution,
@@ -50,7 +51,7 @@ from dekker.ir.instructions import Await
 from dekker.ir.layout import FREED_WORD, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
-from dekker.models import reports_races
+from dekker.models import shipped_as
 from dekker.resources import resident_mb
 from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
 from dekker.task import Task
@@ -113,7 +114,8 @@ class _Oracle:
         self.layout = layout(task.program)
         self.model = staged(task.model.program)
         self.discovered = Discovered()
-        self.pieces = frozenset[tuple[str, int]]() if reports_races(task.model) else task.pieces
+        watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
+        self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
         self.n_checks = 0
         self.static_part: tuple[object, Slots, bool] | None = None
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
@@ -155,12 +157,14 @@ class _Oracle:
         return paths
 
     def _grown_structures(self) -> Iterator[Structure]:
+        limits, model = self.task.limits, self.task.model
+        coherent = shipped_as(model) is not None
         growth = Growth(
             self.program,
             self.layout,
-            self.task.limits,
+            limits,
             self.discovered,
-            self.task.model,
+            coherent,
             self._may_be_accepted,
             self._check_limits,
         )

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from dekker.cat.model import Model
 from dekker.engines.axiomatic.alone import run_alone
 from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_settled
 from dekker.engines.axiomatic.overlaps import Place
@@ -28,7 +27,6 @@ from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Program
-from dekker.models import reports_races, shipped_as
 from dekker.task import Limits
 
 DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Recycle, Call)
@@ -64,7 +62,7 @@ class Growth:
         layout: Layout,
         limits: Limits,
         discovered: Discovered,
-        model: Model,
+        coherent: bool,
         is_possible: Callable[[Structure], bool],
         check_limits: Callable[[], None],
     ) -> None:
@@ -73,8 +71,7 @@ class Growth:
         self.layout = layout
         self.memory = InitialMemory(program, layout)
         self.discovered = discovered
-        self.coherent = shipped_as(model) is not None
-        self.races = reports_races(model)
+        self.coherent = coherent
         self.is_possible = is_possible
         self.check_limits = check_limits
         self.numbers: dict[tuple[int, int], int] = {}
@@ -93,9 +90,7 @@ class Growth:
 
     def _context(self, state: _State, thread: int) -> Context:
         world = World(state.paths, state.known, state.sources, self.discovered, self.numbers)
-        return Context(
-            self.program, self.layout, thread, self.limits, self.await_targets, self.loops, world, self.races
-        )
+        return Context(self.program, self.layout, thread, self.limits, self.await_targets, self.loops, world)
 
     # --- threads
 
@@ -261,7 +256,7 @@ class Growth:
             self.unresolved += 1
             return
         structure = replace(build(paths, self.memory, state.known, state.sources), reuses=self.reuses)
-        if self.frees or self.races:
+        if self.frees:
             self._note_fields(structure)
         if self.reuses:
             self._note_freed(structure)

@@ -45,8 +45,8 @@ UNSET = Value(0)
 class PathEvent:
     """An event whose address and value may be unknown, with the reads it depends on.
 
-    `release` marks a write by which memory is freed, `renewal` one by which it is in use, for the first
-    time or again. A read that `waits` never takes the initial value."""
+    `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
+    never takes the initial value."""
 
     kind: str
     address: Value = UNSET
@@ -190,8 +190,6 @@ class Context:
     loops: Mapping[str, Loops]
     """By function."""
     world: World | None = None
-    races: bool = False
-    """The model reports data races, also of an allocation with what is not ordered after it."""
 
 
 def await_targets(program: Program) -> dict[str, frozenset[int]]:

@@ -176,7 +176,7 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
 
 @step.register
 def _(instruction: Allocate, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
-    world = _require_world(context, "allocation", span)
+    _require_world(context, "allocation", span)
     size, path = _known(context, instruction.size, path, span)
     if size > HEAP_PER_THREAD or path.allocated + size + 2 * GAP > HEAP_PER_THREAD:
         yield fail(path, "allocation", f"allocation of {size} bytes", span)
@@ -186,15 +186,7 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
     path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
-    path = set_register(path, instruction.dst, Value(start))
-    yield _use(world, path, start, span) if context.races and not own else path
-
-
-def _use(world: World, path: Path, start: int, span: Span | None) -> Path:
-    """The object is in use from here on."""
-    for address, size in _parts(world, start):
-        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, renewal=True))
-    return path
+    yield set_register(path, instruction.dst, Value(start))
 
 
 def _refused_release(context: Context, path: Path, start: int, span: Span | None) -> Path | None:
@@ -258,4 +250,6 @@ def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> It
     if all((start, size) not in other.objects for other in (*world.paths, path)):
         yield replace(path, status="blocked")
         return
-    yield _use(world, path, start, span)
+    for address, length in _parts(world, start):
+        path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
+    yield path

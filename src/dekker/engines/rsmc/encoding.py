@@ -76,20 +76,17 @@ CLASS_FIELDS = ("read_class", "write_class", "failed_class")
 INSTRUCTION = DEFAULTS | dict.fromkeys(CLASS_FIELDS, 0)
 FLAGS = COMMON_FIELDS.index("flags")
 OWN, LOOSE, PIECE = 16, 32, 64
-EVENT = 1 << 20
 
 EventClass = tuple[list[int], int, int]
 
 
 @dataclass(kw_only=True)
 class Encoder(Coder):
-    """Collects the event classes of all threads, too; equal ones are shared. `races`: the model reports them, also of
-    an allocation with what is not ordered after it."""
+    """Collects the event classes of all threads, too; equal ones are shared."""
 
     model: RelationalProgram
     order: CommitOrder
     pieces: frozenset[tuple[str, int]] = frozenset()
-    races: bool = False
     classes: list[EventClass] = field(default_factory=list)
     _known_classes: dict[Event, int] = field(default_factory=dict)
 
@@ -164,6 +161,4 @@ class Encoder(Coder):
                 found |= {"flags": LOOSE, "low": 0, "high": 1}
             case Allocate(stack=True) | Allocate(permanent=True):
                 found["flags"] = OWN
-            case Allocate() if self.races:
-                found["flags"] = EVENT
         return found

@@ -12,14 +12,14 @@ from dekker.engines.rsmc.events import program_events, runtime_events
 from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
-from dekker.execution import FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
+from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
-from dekker.ir.instructions import Allocate, Call, Exit, Free, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
-from dekker.models import reports_races, shipped_as
+from dekker.models import shipped_as
 from dekker.native import (
     TRACE_KINDS,
     Exploration,
@@ -180,11 +180,7 @@ def _observed(program: Program) -> tuple[Observable, ...]:
 def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Observable, ...]) -> NativeProgram:
     program = task.program
     encoder = Encoder(
-        places,
-        model=_explored_program(task.model.program, order),
-        order=order,
-        pieces=_watched_pieces(task),
-        races=reports_races(task.model),
+        places, model=_explored_program(task.model.program, order), order=order, pieces=_watched_pieces(task)
     )
     functions = _callable_functions(program)
     encoder.blocks = {function.name: len(program.threads) + i for i, function in enumerate(functions)}
@@ -214,7 +210,7 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
 
 def _watched_pieces(task: Task) -> frozenset[tuple[str, int]]:
     """A model that reports races by itself needs no other watch."""
-    return frozenset() if reports_races(task.model) else task.pieces
+    return frozenset() if DATA_RACE in (check.name for check in task.model.program.checks) else task.pieces
 
 
 def _callable_functions(program: Program) -> list[Function]:
@@ -226,7 +222,7 @@ def _callable_functions(program: Program) -> list[Function]:
 
 
 def _needs_runtime(program: Program) -> bool:
-    return any(isinstance(i, Spawn | Join | Free | Allocate) for function in program.functions for i in function.body)
+    return any(isinstance(i, Spawn | Join | Free) for function in program.functions for i in function.body)
 
 
 def _synchronisation(encoder: Encoder) -> tuple[int, int, int, int]:

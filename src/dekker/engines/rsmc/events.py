@@ -7,7 +7,6 @@ from functools import cache
 from dekker.execution import Event
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
-    Allocate,
     CompareExchange,
     Fence,
     Free,
@@ -65,7 +64,7 @@ def program_events(program: Program) -> frozenset[Event]:
     """Of all functions: threads may call them, or be started with them."""
     steps = [instruction for function in program.functions for instruction in function.body]
     found = {event for instruction in steps for event in instruction_events(instruction).values()}
-    if any(isinstance(instruction, Spawn | Join | Free | Allocate) for instruction in steps):
+    if any(isinstance(instruction, Spawn | Join | Free) for instruction in steps):
         found.update(runtime_events())
     return frozenset(found)
 

@@ -390,7 +390,7 @@ def test_what_is_called_is_a_control_dependency(model: str) -> None:
     """Load buffering: the store behind the call waits for the load of the function pointer."""
     found = run(
         """
-object pointer[8]
+object callee[8]
 object x[8]
 function first() {
   return 1
@@ -400,9 +400,9 @@ function second() {
   return 2
 }
 function main() {
-  store.8 [&pointer] = &first
+  store.8 [&callee] = &first
   t = spawn &worker()
-  f = load.8 [&pointer]
+  f = load.8 [&callee]
   a = call f()
   store.4 [&x] = 1
   r = join t
@@ -410,7 +410,7 @@ function main() {
 function worker() {
   v = load.4 [&x]
   branch v eq.32 0 -> end
-  store.8 [&pointer] = &second
+  store.8 [&callee] = &second
 end:
   return v
 }
