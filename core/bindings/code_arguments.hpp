@@ -1,6 +1,7 @@
 // What the arguments of all engines have in common: instructions and expressions as flat numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -62,6 +63,17 @@ inline Expression read_expression(const ExpressionArgument& numbers) {
     expression.push_back({static_cast<ExpressionCode>(numbers[i]), static_cast<std::uint8_t>(numbers[i + 1]),
                           static_cast<std::uint8_t>(numbers[i + 2]), numbers[i + 3]});
   return expression;
+}
+
+// Does any code make an indeterminate value?
+template <class Program>
+bool may_be_undefined(const Program& program) {
+  const auto is_unset = [](const ExpressionStep& step) { return step.code == ExpressionCode::constant && step.operation != 0; };
+  const auto has_unset = [&](const Expression& expression) { return std::ranges::any_of(expression, is_unset); };
+  const auto makes = [](const auto& instruction) { return instruction.is_unset; };
+  const auto any = [&](const auto& block) { return std::ranges::any_of(block.code, makes); };
+  return std::ranges::any_of(program.expressions, has_unset) || std::ranges::any_of(program.threads, any) ||
+         std::ranges::any_of(program.functions, any);
 }
 
 using ObservableArgument = std::tuple<std::int32_t, std::int32_t, Address, std::int64_t>;

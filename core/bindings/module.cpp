@@ -22,6 +22,7 @@
 #include "model_arguments.hpp"
 #include "rsmc.hpp"
 #include "states.hpp"
+#include "supervision.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -236,4 +237,5 @@ NB_MODULE(_core, module) {
   bind_model(module);
   rsmc::bind_explorer(module);
   states::bind_search(module);
+  bind_supervision(module);
 }

@@ -25,7 +25,16 @@ namespace {
 
 // The common fields, then read_class write_class failed_class.
 constexpr std::size_t instruction_fields = common_fields + 3;
-enum InstructionFlag : std::int64_t { flag_own = 16, flag_loose = 32, flag_piece = 64, flag_quiet = 1 << 16 };
+enum InstructionFlag : std::int64_t {
+  flag_own = 16,
+  flag_loose = 32,
+  flag_piece = 64,
+  flag_scoped = 128,
+  flag_lasting = 256,
+  flag_unset = 512,
+  flag_copy = 1024,
+  flag_quiet = 1 << 16,
+};
 enum ClassFlag : std::int64_t {
   flag_before_later = 1,
   flag_after_earlier = 2,
@@ -37,6 +46,10 @@ enum ClassFlag : std::int64_t {
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_own = (n[8] & flag_own) != 0;
+  i.is_scoped = (n[8] & flag_scoped) != 0;
+  i.is_lasting = (n[8] & flag_lasting) != 0;
+  i.is_unset = (n[8] & flag_unset) != 0;
+  i.is_copy = (n[8] & flag_copy) != 0;
   i.is_loose = (n[8] & flag_loose) != 0;
   i.is_piece = (n[8] & flag_piece) != 0;
   i.is_quiet = (n[8] & flag_quiet) != 0;
@@ -100,6 +113,7 @@ Program read_program(const std::vector<BlockArgument>& threads, const std::vecto
   for (const auto& item : classes) program.classes.push_back(read_class(item));
   program.initial_class = initial_class;
   read_memory(program, initial_bytes, objects, observed);
+  program.has_undefined = may_be_undefined(program);
   return program;
 }
 
@@ -144,6 +158,7 @@ const char* violation_name(ViolationKind kind) {
     case ViolationKind::allocation: return "allocation";
     case ViolationKind::leak: return "leak";
     case ViolationKind::unsupported: return "unsupported";
+    case ViolationKind::uninitialised: return "uninitialised";
   }
   return "";
 }

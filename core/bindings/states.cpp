@@ -22,13 +22,16 @@ namespace {
 
 // The common fields, then fence touches.
 constexpr std::size_t instruction_fields = common_fields + 2;
-enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32, flag_permanent = 64 };
+enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32, flag_permanent = 64, flag_confined = 128, flag_unset = 256, flag_copy = 512 };
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
   i.is_stack = (n[8] & flag_stack) != 0;
   i.is_local = (n[8] & flag_local) != 0;
   i.is_permanent = (n[8] & flag_permanent) != 0;
+  i.is_confined = (n[8] & flag_confined) != 0;
+  i.is_unset = (n[8] & flag_unset) != 0;
+  i.is_copy = (n[8] & flag_copy) != 0;
   i.fence = static_cast<FenceAction>(n[common_fields]);
   i.touches = static_cast<std::uint64_t>(n[common_fields + 1]);
   return i;
@@ -73,8 +76,8 @@ Program read_program(const ProgramArgument& argument) {
 }
 
 constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores", "refused"};
-constexpr std::array violation_names{"assertion", "memory", "use after free", "double free", "call",
-                                     "join",      "release", "allocation",     "deadlock",    "robustness", "leak"};
+constexpr std::array violation_names{"assertion", "memory",     "use after free", "double free", "call",       "join",
+                                     "release",   "allocation", "uninitialised",  "deadlock",    "robustness", "leak"};
 
 nb::dict statistics_dict(const Statistics& s) {
   nb::dict result;

@@ -1,4 +1,4 @@
-#include "process_memory.hpp"
+#include "dekker/process_memory.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>

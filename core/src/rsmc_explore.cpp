@@ -101,7 +101,8 @@ class Watch {
     Statistics so_far;
     while (!pool.wait_for_all(pause(), so_far)) {
       const Clock::time_point now = Clock::now();
-      if (deadline_ && now > *deadline_) pool.stop(Stop::time);
+      if (is_asked_to_stop()) pool.stop(stop_request.load() == StopRequest::memory ? Stop::memory : Stop::time);
+      else if (deadline_ && now > *deadline_) pool.stop(Stop::time);
       else if (is_beyond_memory(so_far)) pool.stop(Stop::memory);
       else if (q_.progress && !q_.progress(so_far)) pool.stop(Stop::interrupt);
       else if (slice_end_ && now > *slice_end_) pool.stop(Stop::not_stopped);

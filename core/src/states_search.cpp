@@ -1,5 +1,7 @@
 #include "dekker/states/search.hpp"
 
+#include <new>
+
 #include "states/crew.hpp"
 #include "states/searcher.hpp"
 
@@ -33,6 +35,10 @@ class Attempts {
         Outcome outcome = given_up(Stop::refused);
         outcome.refused_at = refused.place;
         return outcome;
+      } catch (const StopRequested&) {
+        return given_up(requested_stop());
+      } catch (const std::bad_alloc&) {
+        return given_up(Stop::memory);
       } catch (const TooManyStores&) {
         return given_up(Stop::stores);
       } catch (const TooManyThreads&) {

@@ -92,3 +92,13 @@ def search_states(
     options: tuple[int, int, int, int, float, int, int, int],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
+def supervise(
+    seconds: float,
+    memory_bytes: int,
+    counts_children: bool,
+    signal_number: int,
+    for_time: list[tuple[str, str]],
+    for_memory: list[tuple[str, str]],
+) -> None: ...
+def end_supervision() -> None: ...
+def limit_that_was_met() -> str: ...

@@ -301,7 +301,8 @@ class CheckArguments(TypedDict, total=False):
     program is a text. `unroll` is how often loops go round whose end depends on what is read; without it that
     is 1, then 2, then 4, as long as loops are cut. `timeout` is in seconds, `memory` in megabytes, `max_traces`
     in complete executions. `keep_going` explores all instead of stopping at the first violation. `leaks`:
-    memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default).
+    memory that is lost at the end is a violation; `deadlocks`: so are threads that wait for ever (the default);
+    `overflow`: so is that of signed numbers.
     `reuse`: an allocation may also return memory of its size that was freed. `nondet` is the range of numbers
     that the program leaves open. `assert_branches`: what follows an `assert` depends on it. `volatile`: accesses to
     volatile variables are "plain" (the default) or "relaxed" atomics. `flags` reach the compiler `cc`. `progress` is
@@ -319,6 +320,7 @@ class CheckArguments(TypedDict, total=False):
     reuse: bool
     deadlocks: bool
     nondet: tuple[int, int] | None
+    overflow: bool
     assert_branches: bool
     volatile: str
     flags: Sequence[str]
@@ -438,6 +440,7 @@ def _check_options(
     reuse: bool = False,
     deadlocks: bool = True,
     nondet: tuple[int, int] | None = None,
+    overflow: bool = False,
     assert_branches: bool = False,
     volatile: str = "plain",
     flags: Sequence[str] = (),
@@ -449,7 +452,7 @@ def _check_options(
 ) -> CheckOptions:
     if volatile not in ("plain", "relaxed"):
         raise InputError(f"volatile is '{volatile}'; it has to be 'plain' or 'relaxed'")
-    dialect = Dialect(assert_branches, volatile == "relaxed")
+    dialect = Dialect(assert_branches, volatile == "relaxed", overflow)
     _require_limits(unroll, timeout, memory, max_traces)
     stops = not keep_going and engine != ALL
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=deadlocks)

@@ -63,3 +63,11 @@ class ModelError(InputError):
 
 class ValidationError(InputError):
     """A `Program` breaks a rule of the representation."""
+
+
+class LimitReached(BaseException):
+    """A limit of time or memory was met where no engine looks at it. Nobody who handles errors may take it for one."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"stopped by {reason}")
+        self.reason = reason

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 class _Noted:
     begun: bool = False
     seen: bool = False
+    raised: bool = False
 
 
 _noted: _Noted | None = None
@@ -20,7 +21,8 @@ _noted: _Noted | None = None
 
 @contextmanager
 def noted_interrupts() -> Iterator[None]:
-    """For a program of its own. Before `search_begins`, and the second time, Ctrl-C is an exception as ever."""
+    """For a program of its own. Before `search_begins`, and the second time, Ctrl-C is an exception as ever; whatever
+    becomes of it on its way, it comes out as one."""
     global _noted  # noqa: PLW0603 — signals are the process's
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if threading.current_thread() is not threading.main_thread() or not is_ours:
@@ -30,12 +32,17 @@ def noted_interrupts() -> Iterator[None]:
 
     def note(signum: int, frame: object) -> None:
         if not noted.begun or noted.seen:
+            noted.raised = True
             raise KeyboardInterrupt
         noted.seen = True
 
     signal.signal(signal.SIGINT, note)
     try:
         yield
+    except Exception:
+        if noted.raised:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _noted = None

@@ -12,7 +12,17 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from dekker._core import FIXPOINT, Model, ModelProgram, Relation, opcode, whole_exploration
+from dekker._core import (
+    FIXPOINT,
+    Model,
+    ModelProgram,
+    Relation,
+    end_supervision,
+    limit_that_was_met,
+    opcode,
+    supervise,
+    whole_exploration,
+)
 from dekker._core import explore as explore_natively
 from dekker._core import known_at_start as known_at_start_natively
 from dekker._core import merge_known as merge_natively
@@ -23,7 +33,17 @@ from dekker.interrupts import heeding
 from dekker.models import shipped_as
 from dekker.task import Explorer, Limits, Progress, Task
 
-__all__ = ["Exploration", "NativeModel", "NativeProgram", "Relation", "explore", "probe"]
+__all__ = [
+    "Exploration",
+    "NativeModel",
+    "NativeProgram",
+    "Relation",
+    "end_supervision",
+    "explore",
+    "limit_that_was_met",
+    "probe",
+    "supervise",
+]
 
 
 class NativeModel:
@@ -353,8 +373,8 @@ ACTIONS = (
 )
 STATE_MODELS = ("sc", "tso", "pso")
 VIOLATIONS = (
-    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "deadlock"),
-    *("robustness", "leak"),
+    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation"),
+    *("uninitialised", "deadlock", "robustness", "leak"),
 )
 
 Action = tuple[str, int, int, int, int, int, int]

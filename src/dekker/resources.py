@@ -6,6 +6,13 @@ import resource
 import sys
 from pathlib import Path
 
+
+class Command:
+    """Whether this process runs a command, which may end it, or belongs to a program that uses Dekker as a library."""
+
+    is_one = False
+
+
 _STATISTICS = Path("/proc/self/statm")
 
 

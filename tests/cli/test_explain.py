@@ -210,3 +210,68 @@ def test_remedies_forbid_and_none_is_too_many(file: str, name: str, kinds: tuple
     for number in range(len(advice)):
         assert allowed(number)
         assert allowed(number, weaker=True)
+
+
+BARRIER = """#include <pthread.h>
+#include <stdatomic.h>
+#include <assert.h>
+#define RELAXED memory_order_relaxed
+atomic_int data, flag, v, z;
+pthread_t t[3];
+void *writer(void *a) {
+  atomic_store_explicit(&z, 1, RELAXED);
+  atomic_store_explicit(&v, 1, RELAXED);
+  atomic_store_explicit(&data, 1, RELAXED);
+  atomic_store_explicit(&flag, 1, RELAXED);
+  return 0;
+}
+void *other(void *a) {
+  while (!atomic_load_explicit(&v, RELAXED));
+  while (!atomic_load_explicit(&z, RELAXED));
+  return 0;
+}
+void *reader(void *a) {
+  while (!atomic_load_explicit(&flag, memory_order_acquire));
+  assert(atomic_load_explicit(&data, RELAXED));
+  return 0;
+}
+int main(void) {
+  pthread_create(&t[0], 0, other, 0);
+  pthread_create(&t[1], 0, writer, 0);
+  pthread_create(&t[2], 0, reader, 0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["pso", "power", "aarch64", "rc11"])
+def test_a_wait_that_never_ends_does_not_explain_what_goes_wrong_elsewhere(tmp_path: Path, model: str) -> None:
+    file = tmp_path / "barrier.c"
+    file.write_text(BARRIER, encoding="utf-8")
+    out = dekker("check", str(file), "-m", model).out
+    assert "writes data (line 10), and then" in out
+    assert "writes flag (line 11)" in out
+    assert "writes z (line 8), and then" not in out
+
+
+TWO_MESSAGES = r"""PPC two
+{ 0:r2=x; 0:r4=y; 1:r2=x; 1:r4=y; 2:r2=a; 2:r4=b; 3:r2=a; 3:r4=b; }
+ P0 | P1 | P2 | P3 ;
+ li r1,1 | lwz r1,0(r4) | li r1,1 | lwz r1,0(r4) ;
+ stw r1,0(r2) | lwz r3,0(r2) | stw r1,0(r2) | lwz r3,0(r2) ;
+ stw r1,0(r4) |  | stw r1,0(r4) |  ;
+exists (1:r1=1 /\ 1:r3=0 /\ 3:r1=1 /\ 3:r3=0)
+"""
+
+
+@pytest.mark.parametrize(("beside", "expected"), [({0, 1}, {2, 3}), ({2, 3}, {0, 1}), ({0, 1, 2, 3}, None)])
+def test_what_is_beside_the_point_is_avoided(beside: set[int], expected: set[int] | None) -> None:
+    witness = api.litmus(TWO_MESSAGES, "power", language="litmus", explain=True).witness
+    assert witness is not None
+    program = witnessed_program(witness)
+    execution = replay(program, witness.trace()).execution
+    avoided = frozenset(n for n, event in enumerate(execution.events) if event.thread in beside)
+    found = reordering(load_model("power"), execution, avoided)
+    assert found is not None
+    threads = {execution.events[n].thread for first, _, second in found.cycle for n in (first, second)}
+    assert expected is None or threads == expected

@@ -13,6 +13,7 @@ from tests.cli.calls import dekker
 from dekker.cli import progress
 from dekker.cli.progress import ProgressLine
 from dekker.run.check import CheckOptions, check, resume
+from dekker.run.estimate import Estimate
 from dekker.task import EARLIER, Limits
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -41,7 +42,7 @@ def test_done_rate_estimate_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [part.strip() for part in terminal.getvalue().split("\r") if part.strip()]
     assert lines
     assert any("executions, " in part and "/s, " in part and " MB" in part for part in lines)
-    assert any("in all (" in part and " left, " in part for part in lines)
+    assert any(" in all" in part for part in lines)
     assert terminal.getvalue().endswith("\r")
 
 
@@ -71,9 +72,19 @@ def test_the_first_second_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.getvalue() == ""
 
 
+KNOWN_WELL = Estimate(3000.0, 2000.0, 4500.0, 0.0, 1000, 1500.0, True, 1.0)
+
+
+def test_the_line_says_no_more_than_is_known() -> None:
+    line = ProgressLine()
+    line.in_all = replace(KNOWN_WELL, trusted=False)
+    assert line.line({"complete": 1000}, 10.0).startswith("1000 executions, 100/s, at least 1.5 thousand in all, ")
+    assert " in all" not in line.line({"complete": 2000}, 10.0)
+
+
 def test_the_line_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     line = ProgressLine()
-    line.in_all = (3000.0, 2000.0, 4500.0)
+    line.in_all = KNOWN_WELL
     text = line.line({"complete": 1000, "blocked": 7}, 10.0)
     assert text.startswith("1000 executions, 7 blocked, 100/s, about 3 thousand in all (2 thousand to 4.5 thousand), ")
     assert "about 20 s left, " in text
@@ -81,7 +92,7 @@ def test_the_line_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_was_found_earlier_is_not_fast() -> None:
     line = ProgressLine()
-    line.in_all = (3000.0, 2000.0, 4500.0)
+    line.in_all = KNOWN_WELL
     text = line.line({"complete": 1000, EARLIER: 900}, 10.0)
     assert text.startswith("1000 executions, 10/s, about 3 thousand in all ")
     assert "about 3 min left, " in text

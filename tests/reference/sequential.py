@@ -23,6 +23,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -256,6 +257,14 @@ def _allocate(m: Machine, f: _Frame, i: Allocate) -> None:
     f.registers[i.dst] = start
 
 
+def _end_scope(m: Machine, f: _Frame, i: EndScope) -> None:
+    start = m.evaluate(i.address)
+    if start:
+        m.remove_object(start)
+        f.objects.remove(start)
+    f.registers[i.dst] = 0
+
+
 def _free(m: Machine, f: _Frame, i: Free) -> None:
     start = m.evaluate(i.address)
     if start not in m.sizes or m.kinds.get(start, True):
@@ -295,6 +304,7 @@ _STEPS: dict[type[Instruction], Callable[[Machine, _Frame, Any], None]] = {
     Assert: _assert,
     Choose: _choose,
     Allocate: _allocate,
+    EndScope: _end_scope,
     Free: _free,
     Measure: _measure,
     AtomicBegin: _nothing,

@@ -18,7 +18,7 @@ struct ExpressionStep {
   ExpressionCode code;
   std::uint8_t operation;  // a UnaryOperator or BinaryOperator
   std::uint8_t width;
-  Value operand;  // a constant or the number of a register
+  Value operand;  // a constant or the number of a register; a constant with an operation is indeterminate
 };
 
 using Expression = std::vector<ExpressionStep>;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dekker/arithmetic.hpp"
+#include "dekker/undefined.hpp"
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
 #include "rsmc/fixed_bits.hpp"
@@ -232,6 +233,55 @@ class Machine {
       }
   }
 
+  // The indeterminate bits of a value that is known.
+  Value undefined(NodeId id) const {
+    if (!has_seen_undefined_) return 0;
+    const Node& node = nodes_[id];
+    switch (node.kind) {
+      case Node::Kind::constant: return node.undefined;
+      case Node::Kind::loaded: {
+        const Value bits = events_[node.value].undefined;
+        return node.is_signed ? apply(UnaryOperator::sext, node.width, bits) : bits;
+      }
+      case Node::Kind::status:
+      case Node::Kind::chosen: return 0;
+      case Node::Kind::tainted: return ~Value{0};
+      case Node::Kind::select:
+        return is_undecided(known(node.a)) ? ~Value{0} : undefined(*value(node.a) != 0 ? node.b : node.c);
+      case Node::Kind::unary: return undefined_bits(static_cast<UnaryOperator>(node.operation), node.width, known(node.a));
+      case Node::Kind::binary:
+        return undefined_bits(static_cast<BinaryOperator>(node.operation), node.width, known(node.a), known(node.b));
+      case Node::Kind::update:
+        return undefined_bits(static_cast<UpdateOperator>(node.operation), node.width, known(node.a), known(node.b));
+    }
+    return 0;
+  }
+
+  KnownBits known(NodeId id) const { return {value(id).value_or(0), undefined(id)}; }
+  bool has_seen_undefined() const { return has_seen_undefined_; }
+  void note_undefined(Value bits) { has_seen_undefined_ = has_seen_undefined_ || bits != 0; }
+  bool is_shared(Address address) const;
+  Value undefined_initially(Address address, std::uint8_t size) const;
+
+  // Of what is written there. What global objects hold always counts as set.
+  Value undefined_written(const Event<W>& write) const {
+    if (!has_seen_undefined_ || write.address < heap_start) return 0;
+    return undefined(write.value_node) & low_bits(8u * write.size);
+  }
+
+  // Does the access depend on an indeterminate value: where it is, whether a comparison succeeds, what others are to see?
+  bool uses_undefined(const Event<W>& e) const {
+    if (undefined(e.address_node) != 0) return true;
+    const Value all = low_bits(8u * e.size);
+    if (e.kind == EventKind::read) {
+      if (!e.is_compare || !value(e.expected_node)) return false;
+      const KnownBits expected{*value(e.expected_node) & all, undefined(e.expected_node) & all};
+      return undefined_bits(BinaryOperator::eq, 8u * e.size, {e.value, e.undefined}, expected) != 0;
+    }
+    const bool is_whole = (undefined(e.value_node) & all) == all;
+    return is_whole && !e.is_copy && !is_synchronisation(e) && is_shared(e.address);
+  }
+
   bool is_header(Address address) const {
     return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
   }
@@ -305,6 +355,10 @@ class Machine {
   const std::vector<Instruction>& code_of(const ThreadState<W>& state) const { return program_.block(state.block).code; }
   bool known(const ThreadState<W>& state, std::int32_t expression) const;
   void step(std::int32_t thread, ThreadState<W>& state);
+  bool decides_on_undefined(const ThreadState<W>& state, const Instruction& instruction);
+  bool is_undefined(const ThreadState<W>& state, std::int32_t expression) {
+    return has_seen_undefined_ && undefined(evaluate(state, expression).node) != 0;
+  }
   void assume(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::optional<bool> wrote_in_round(const ThreadState<W>& state) const;
@@ -324,8 +378,9 @@ class Machine {
   bool step_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   Value now(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node); }
   bool load_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  std::optional<Value> read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  bool store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, Value stored);
+  KnownBits known_now(const ThreadState<W>& state, std::int32_t expression) { return known(evaluate(state, expression).node); }
+  std::optional<KnownBits> read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  bool store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, KnownBits stored);
   bool update_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool release_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
 
@@ -347,6 +402,8 @@ class Machine {
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  bool claim(ThreadState<W>& state, std::int32_t pc, Value handle);
+  void detach(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void synchronisation_fence(std::int32_t thread, ThreadState<W>& state, std::int32_t pc);
   EventId synchronisation_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, NodeId stored,
                                 const Sources<W>& sources);
@@ -355,6 +412,11 @@ class Machine {
 
   // --- machine_memory.hpp
 
+  void end_scope(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  template <class IsOver>
+  void end_scopes(std::int32_t thread, ThreadState<W>& state, const IsOver& is_over);
+  void end_object(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address);
+  void release_object(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address);
   static constexpr Address heap_start = Address{1} << 40;
   static constexpr Address heap_per_thread = Address{1} << 32;
   void allocate(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
@@ -377,7 +439,7 @@ class Machine {
   static constexpr std::size_t deepest_call = 1000;
   static constexpr Address too_deep = ~Address{0};
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-  NodeId constant(Value value);
+  NodeId constant(Value value, Value undefined = 0);
   NodeId add(const Node& node);
   RegisterContent<W> evaluate(const ThreadState<W>& state, std::int32_t expression);
   void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack);
@@ -475,6 +537,8 @@ class Machine {
   std::uint64_t next_kept_round_ = 1;
   std::uint64_t n_changes_alone_ = 0;  // of memory
   std::unordered_map<Address, std::uint8_t> written_alone_;
+  std::unordered_map<Address, std::uint8_t> undefined_alone_;  // bits that are indeterminate, of what was written
+  bool has_seen_undefined_ = false;  // in any run
   // Events of a thread are only ever added: it is enough to know how many there were.
   struct SavedThread {
     std::int32_t thread;

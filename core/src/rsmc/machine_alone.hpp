@@ -24,7 +24,9 @@ template <std::size_t W>
 bool Machine<W>::goes_round_for_ever(const ThreadState<W>& state, std::int32_t head) {
   const auto now = [&] {
     RoundAlone round{state.block, head, state.callers.size(), n_changes_alone_, objects_.size(), {}};
-    for (const RegisterContent<W>& content : state.registers) round.registers.push_back(*value(content.node));
+    for (const RegisterContent<W>& content : state.registers)
+      for (const KnownBits bits = known(content.node); const Value part : {bits.value, bits.undefined})
+        round.registers.push_back(part);
     return round;
   };
   const RoundAlone& kept = kept_round_;
@@ -41,10 +43,10 @@ bool Machine<W>::goes_round_for_ever(const ThreadState<W>& state, std::int32_t h
 template <std::size_t W>
 void Machine<W>::drop_old_nodes(ThreadState<W>& state) {
   if (!events_.empty() || !state.open_checks.empty()) return;
-  std::vector<Value> values;
-  for (const RegisterContent<W>& content : state.registers) values.push_back(*value(content.node));
+  std::vector<KnownBits> values;
+  for (const RegisterContent<W>& content : state.registers) values.push_back(known(content.node));
   nodes_.resize(1);
-  for (std::size_t i = 0; i < values.size(); ++i) state.registers[i].node = constant(values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) state.registers[i].node = constant(values[i].value, values[i].undefined);
 }
 
 // What the only thread does before it spawns another is seen by all as if it had been there from the start, so it is no
@@ -56,7 +58,7 @@ bool Machine<W>::step_alone(ThreadState<W>& state, std::int32_t pc, const Instru
     case Operation::load:
       if (instruction.is_exclusive) break;
       return load_alone(state, pc, instruction);
-    case Operation::store: return store_alone(state, pc, instruction, now(state, instruction.value));
+    case Operation::store: return store_alone(state, pc, instruction, known_now(state, instruction.value));
     case Operation::read_modify_write:
     case Operation::compare_exchange:
       if (instruction.is_weak) break;
@@ -76,16 +78,20 @@ bool Machine<W>::step_alone(ThreadState<W>& state, std::int32_t pc, const Instru
 
 template <std::size_t W>
 bool Machine<W>::load_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-  const std::optional<Value> found = read_alone(state, pc, instruction);
+  const std::optional<KnownBits> found = read_alone(state, pc, instruction);
   if (!found) return true;
   const unsigned width = 8u * instruction.size;
-  const Value extended = instruction.is_signed ? apply(UnaryOperator::sext, static_cast<std::uint8_t>(width), *found) : *found;
-  in_register(state, instruction.destination) = {constant(extended), {}};
+  const auto extended = [&](Value bits) { return instruction.is_signed ? apply(UnaryOperator::sext, width, bits) : bits; };
+  in_register(state, instruction.destination) = {constant(extended(found->value), extended(found->undefined)), {}};
   return true;
 }
 
 template <std::size_t W>
-std::optional<Value> Machine<W>::read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+std::optional<KnownBits> Machine<W>::read_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  if (is_undefined(state, instruction.address)) {
+    fail(state, pc, ViolationKind::uninitialised, 0);
+    return std::nullopt;
+  }
   const Address address = now(state, instruction.address);
   if (!is_in_object(address, instruction.size)) {
     fail(state, pc, kind_outside(address), address);
@@ -93,41 +99,54 @@ std::optional<Value> Machine<W>::read_alone(ThreadState<W>& state, std::int32_t 
   }
   Value result = 0;
   for (unsigned i = 0; i < instruction.size; ++i) result |= Value{initial_byte(address + i)} << (8 * i);
-  return result;
+  return KnownBits{result, undefined_initially(address, instruction.size)};
 }
 
 template <std::size_t W>
-bool Machine<W>::store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, Value stored) {
+bool Machine<W>::store_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, KnownBits stored) {
   const Address address = now(state, instruction.address);
+  const Value all = low_bits(8u * instruction.size);
+  const bool shows = !instruction.is_copy && (stored.undefined & all) == all && is_shared(address);
+  if (is_undefined(state, instruction.address) || shows) {
+    fail(state, pc, ViolationKind::uninitialised, 0);
+    return true;
+  }
   if (!is_in_object(address, instruction.size)) {
     fail(state, pc, kind_outside(address), address);
     return true;
   }
   for (unsigned i = 0; i < instruction.size; ++i) {
-    const auto byte = static_cast<std::uint8_t>(stored >> (8 * i));
-    n_changes_alone_ += initial_byte(address + i) != byte;
+    const auto byte = static_cast<std::uint8_t>(stored.value >> (8 * i));
+    n_changes_alone_ += has_seen_undefined_ || initial_byte(address + i) != byte;
     written_alone_[address + i] = byte;
+    if (has_seen_undefined_) undefined_alone_[address + i] = static_cast<std::uint8_t>(stored.undefined >> (8 * i));
   }
   return true;
 }
 
 template <std::size_t W>
 bool Machine<W>::update_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-  const std::optional<Value> old_value = read_alone(state, pc, instruction);
+  const std::optional<KnownBits> old_value = read_alone(state, pc, instruction);
   if (!old_value) return true;
-  const Value operand = now(state, instruction.value);
+  const KnownBits operand = known_now(state, instruction.value);
   const unsigned width = 8u * instruction.size;
   if (instruction.operation == Operation::compare_exchange) {
-    const bool succeeds = ((now(state, instruction.expected) ^ *old_value) & low_bits(width)) == 0;
+    const KnownBits expected = known_now(state, instruction.expected);
+    if (undefined_bits(BinaryOperator::eq, width, *old_value, expected) != 0) {
+      fail(state, pc, ViolationKind::uninitialised, 0);
+      return true;
+    }
+    const bool succeeds = ((expected.value ^ old_value->value) & low_bits(width)) == 0;
     if (succeeds) store_alone(state, pc, instruction, operand);
     if (instruction.success != none) in_register(state, instruction.success) = {constant(succeeds ? 1 : 0), {}};
   } else {
     const auto update = static_cast<UpdateOperator>(instruction.update);
     const bool exchanges = update == UpdateOperator::exchange;
-    store_alone(state, pc, instruction,
-                exchanges ? operand : apply(update, static_cast<std::uint8_t>(width), *old_value, operand));
+    const Value result = exchanges ? operand.value : apply(update, width, old_value->value, operand.value);
+    store_alone(state, pc, instruction, {result, undefined_bits(update, width, *old_value, operand)});
   }
-  if (instruction.destination != none) in_register(state, instruction.destination) = {constant(*old_value), {}};
+  if (state.status == ThreadStatus::running && instruction.destination != none)
+    in_register(state, instruction.destination) = {constant(old_value->value, old_value->undefined), {}};
   return true;
 }
 

@@ -53,6 +53,8 @@ void Machine<W>::pass_arguments(ThreadState<W>& state, const std::vector<Registe
 
 template <std::size_t W>
 void Machine<W>::give_back(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
+  if (!state.scoped.empty())
+    end_scopes(thread, state, [&](const Scoped& item) { return item.depth == state.callers.size() && !item.is_lasting; });
   if (state.callers.empty()) {
     end_thread(thread, state, result);
     return;
@@ -124,6 +126,7 @@ void Machine<W>::exit(std::int32_t thread, ThreadState<W>& state, const Instruct
     state.status = ThreadStatus::ended;
     return;
   }
+  end_scopes(thread, state, [](const Scoped&) { return true; });
   state.callers.clear();
   give_back(thread, state, {});
 }
@@ -149,9 +152,7 @@ template <std::size_t W>
 void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   depend_on_value(state, instruction);
   const Value handle = *value(evaluate(state, instruction.value).node);
-  const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
-                         threads_[handle - 1].status != ThreadStatus::unborn;
-  if (!is_thread) {
+  if (!claim(state, pc, handle)) {
     fail(state, pc, ViolationKind::join, handle);
     return;
   }
@@ -160,6 +161,28 @@ void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t p
   state.joining = id;
   synchronisation_fence(thread, state, pc);
   if (instruction.destination != none) in_register(state, instruction.destination) = loaded(id, false);
+}
+
+// Joins or detaches a thread: that is done once, and by one. Whether others do it, too, is asked at the end of the run: who
+// comes first is not decided by the run alone.
+template <std::size_t W>
+bool Machine<W>::claim(ThreadState<W>& state, std::int32_t pc, Value handle) {
+  const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
+                         threads_[handle - 1].status != ThreadStatus::unborn;
+  const auto number = static_cast<std::int32_t>(handle - 1);
+  if (!is_thread || std::ranges::find(state.claimed, number, &Claim::thread) != state.claimed.end()) return false;
+  state.claimed.push_back({number, state.block, pc});
+  return true;
+}
+
+// 0 stands for the thread itself; the first thread, which nobody can join, may detach itself.
+template <std::size_t W>
+void Machine<W>::detach(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
+  depend_on_value(state, instruction);
+  const Value handle = *value(evaluate(state, instruction.value).node);
+  if (handle == 0 && at(thread) < program_.threads.size()) return;
+  if (!claim(state, pc, handle == 0 ? static_cast<Value>(thread) + 1 : handle))
+    fail(state, pc, ViolationKind::join, handle);
 }
 
 template <std::size_t W>

@@ -90,6 +90,7 @@ void Machine<W>::fetch_store(std::int32_t thread, ThreadState<W>& state, std::in
   const EventId id = create_access(thread, state, pc, instruction, EventKind::write, instruction.write_class, address);
   events_[id].value_node = stored.node;
   events_[id].data_sources = stored.sources;
+  events_[id].is_copy = instruction.is_copy;
 }
 
 // Whether a store-conditional succeeds is chosen in advance, because its status is no dependency on most machines; a

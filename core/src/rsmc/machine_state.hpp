@@ -81,6 +81,8 @@ struct Event {
   bool failed_early = false;  // and its write
   Address address = 0;  // once known
   Value value = 0;      // once committed
+  Value undefined = 0;  // its indeterminate bits
+  bool is_copy = false;  // a write that moves bytes, whatever they hold
   Sources<W> address_sources;
   Sources<W> data_sources;
   Sources<W> control;
@@ -120,10 +122,26 @@ struct OpenCheck {
   std::int32_t pc;
 };
 
+// An object of the stack that is to be released, and the depth of the call that it belongs to.
+struct Scoped {
+  std::size_t depth;
+  Address start;
+  bool is_lasting;
+};
+
+// A thread that is joined or detached, and where.
+struct Claim {
+  std::int32_t thread;
+  std::int32_t block;
+  std::int32_t pc;
+};
+
 // A condition that nothing depends on, and what it was taken to be.
 struct OpenGuess {
   NodeId condition;
   bool is_true;
+  std::int32_t block;
+  std::int32_t pc;
 };
 
 // When control last came to where an await goes back to: how many events the thread had then.
@@ -146,6 +164,8 @@ struct ThreadState {
   LoopHistory loops;
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
+  std::vector<Scoped> scoped;
+  std::vector<Claim> claimed;
   std::vector<OpenGuess> open_guesses;
   EventId guess = no_event;  // for the branch or assumption that is next
   Sources<W> control;
@@ -167,6 +187,7 @@ struct AllocatedObject {
   Address size;
   bool is_own;  // not of the heap
   Place place;
+  bool is_unset = false;     // indeterminate until it is written
   bool is_released = false;  // before other threads existed; later releases are events
   // If it is in use again, it is there once more.
 };
@@ -180,12 +201,14 @@ struct DeferredSources {
 };
 
 struct Node {
-  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update } kind;
+  // `tainted`: the value of `a`, of which nothing is known for sure.
+  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update, tainted } kind;
   std::uint8_t operation = 0;
   std::uint8_t width = 0;
   bool is_signed = false;
   NodeId a = 0, b = 0, c = 0;
   Value value = 0;  // a constant, or the event whose value it is
+  Value undefined = 0;  // bits of a constant that are indeterminate
 };
 
 }  // namespace dekker::rsmc

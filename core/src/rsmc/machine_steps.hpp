@@ -64,9 +64,11 @@ bool Machine<W>::can_continue(const ThreadState<W>& state) const {
       if (!is_guessed(state, instruction)) return known(state, instruction.value);
       return state.guess == no_event || events_[state.guess].state == EventState::committed;
     case Operation::join:
+    case Operation::detach:
     case Operation::allocate:
     case Operation::release:
     case Operation::measure:
+    case Operation::end_scope:
     case Operation::recycle:
     case Operation::renew:
       return known(state, instruction.value);
@@ -101,6 +103,15 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     state.loops.arrive(state.callers.size(), state.pc, state.events.size());
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
+  if (has_seen_undefined_) {
+    const std::size_t n_nodes = nodes_.size();
+    const bool is_wrong = decides_on_undefined(state, instruction);
+    nodes_.resize(n_nodes);  // how many there are must depend on the run alone
+    if (is_wrong) {
+      fail(state, pc, ViolationKind::uninitialised, 0);
+      return;
+    }
+  }
   if (is_alone_ && step_alone(state, pc, instruction)) {
     ++n_alone_;
     return;
@@ -132,6 +143,28 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     case Operation::measure: measure(state, pc, instruction); break;
     case Operation::recycle: recycle(thread, state, pc, instruction); break;
     case Operation::renew: renew(thread, state, pc, instruction); break;
+    case Operation::end_scope: end_scope(thread, state, pc, instruction); break;
+    case Operation::detach: detach(thread, state, pc, instruction); break;
+  }
+}
+
+// Does what the thread does next depend on an indeterminate value?
+template <std::size_t W>
+bool Machine<W>::decides_on_undefined(const ThreadState<W>& state, const Instruction& instruction) {
+  switch (instruction.operation) {
+    case Operation::check:
+    case Operation::branch:
+    case Operation::assume:
+    case Operation::await:
+      return known(state, instruction.value) && is_undecided(known(evaluate(state, instruction.value).node));
+    case Operation::call:
+    case Operation::spawn: return instruction.target == none && is_undefined(state, instruction.value);
+    case Operation::join:
+    case Operation::detach:
+    case Operation::allocate:
+    case Operation::release:
+    case Operation::measure: return is_undefined(state, instruction.value);
+    default: return false;
   }
 }
 

@@ -6,9 +6,10 @@
 namespace dekker::rsmc {
 
 template <std::size_t W>
-NodeId Machine<W>::constant(Value value) {
-  if (value == 0) return 0;
-  nodes_.push_back({.kind = Node::Kind::constant, .value = value});
+NodeId Machine<W>::constant(Value value, Value undefined) {
+  if (value == 0 && undefined == 0) return 0;
+  note_undefined(undefined);
+  nodes_.push_back({.kind = Node::Kind::constant, .value = value, .undefined = undefined});
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
@@ -17,8 +18,9 @@ NodeId Machine<W>::add(const Node& node) {
   nodes_.push_back(node);
   const NodeId id = static_cast<NodeId>(nodes_.size() - 1);
   if (const std::optional<Value> known_value = value(id)) {
+    const Value bits = undefined(id);
     nodes_.pop_back();
-    return constant(*known_value);
+    return constant(*known_value, bits);
   }
   return id;
 }
@@ -40,7 +42,9 @@ void Machine<W>::evaluate_step(const ThreadState<W>& state, const ExpressionStep
     return top;
   };
   switch (step.code) {
-    case ExpressionCode::constant: stack.push_back({constant(step.operand), {}}); break;
+    case ExpressionCode::constant:
+      stack.push_back({constant(step.operand, step.operation != 0 ? ~Value{0} : 0), {}});
+      break;
     case ExpressionCode::register_value: stack.push_back(state.registers[state.base + step.operand]); break;
     case ExpressionCode::unary: {
       RegisterContent<W> operand = pop();
@@ -74,6 +78,8 @@ RegisterContent<W> Machine<W>::selected(const RegisterContent<W>& condition, con
   const std::optional<Value> choice = value(condition.node);
   if (choice) {
     result = *choice != 0 ? then : other;
+    if (has_seen_undefined_ && is_undecided(known(condition.node)))
+      result.node = add({.kind = Node::Kind::tainted, .a = result.node});
   } else {
     result.node = add({.kind = Node::Kind::select, .a = condition.node, .b = then.node, .c = other.node});
     deferred_.push_back({condition.node, then.sources, other.sources});
@@ -142,7 +148,7 @@ std::optional<Value> Machine<W>::chosen_value(const Event<W>& e) {
 template <std::size_t W>
 std::optional<Value> Machine<W>::operation_value(const Node& node) const {
   const std::optional<Value> a = value(node.a);
-  if (!a) return std::nullopt;
+  if (!a || node.kind == Node::Kind::tainted) return a;
   if (node.kind == Node::Kind::select) return value(*a != 0 ? node.b : node.c);
   if (node.kind == Node::Kind::unary) return apply(static_cast<UnaryOperator>(node.operation), node.width, *a);
   const std::optional<Value> b = value(node.b);

@@ -17,6 +17,7 @@ struct Location {
   std::uint8_t size;
   bool is_outside;  // of every object
   Value initial_value;
+  Value initial_undefined;  // its indeterminate bits
   std::uint32_t initial_index;  // in the matrix
   FixedBits<W> initial_readers;
   std::vector<EventId> order;
@@ -174,6 +175,8 @@ class Run {
     Event<W>& e = machine_.event(id);
     e.read_from = source == 0 ? no_event : location.order[source - 1];
     e.value = source == 0 ? location.initial_value : machine_.event(e.read_from).value;
+    e.undefined = source == 0 ? location.initial_undefined : machine_.event(e.read_from).undefined;
+    machine_.note_undefined(e.undefined);
     const std::optional<bool> failed = fails_as(kind, e);
     if (!failed) return false;
     e.has_failed = *failed;
@@ -198,6 +201,7 @@ class Run {
     e.read_from = source;
     write.value = *machine_.value(write.value_node) & low_bits(8u * write.size);
     e.value = write.value;
+    e.undefined = write.undefined = machine_.undefined_written(write);
     const std::optional<bool> failed = fails_as(kind, e);
     if (!failed) return false;
     e.has_failed = *failed;
@@ -216,6 +220,7 @@ class Run {
     Location<W>& location = locations_[place];
     machine_.set_address(e, location.address);
     e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
+    e.undefined = machine_.undefined_written(e);
     enter_items(id, ItemKind::write, no_event);
     enter_matrix(id, e.event_class, place);
     Bits before, after, readers = location.initial_readers;
@@ -480,7 +485,7 @@ class Run {
 
   void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
     require_room(first);
-    locations_.push_back({address, size, is_outside, initial_value(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size()});
+    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size()});
     locations_.back().members.set(locations_.back().initial_index);
     settle();
   }

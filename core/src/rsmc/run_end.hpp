@@ -190,9 +190,10 @@ class RunEnd {
   // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, but then what it does is
   // not the program's: nothing more is noted of it.
   bool note_violations() {
-    const std::vector<std::int32_t> misled_at = note_reads_after_release();
+    std::vector<std::int32_t> misled_at = note_reads_after_release();
+    if (run_.machine().has_seen_undefined()) note_undefined_uses(misled_at);
     const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
-    bool ends = any_thread(ThreadStatus::failed);
+    bool ends = any_thread(ThreadStatus::failed) || note_claimed_twice();
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const bool reads_released = misled_at[at(thread.number)] != last_index;
       ends = ends || reads_released;
@@ -205,7 +206,8 @@ class RunEnd {
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
         const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
-        if (is_access && e.address == location.address && !is_misled(e))
+        const bool is_undefined = is_access && run_.machine().has_seen_undefined() && run_.machine().uses_undefined(e);
+        if (is_access && e.address == location.address && !is_misled(e) && !is_undefined)
           note_violation({run_.machine().kind_outside(e.address), run_.machine().place_of(e), e.address});
       }
     }
@@ -214,12 +216,24 @@ class RunEnd {
 
   bool note_failed_checks() {
     bool any = false;
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      for (const OpenCheck& check : thread.open_checks)
-        if (run_.machine().value(check.condition) == Value{0}) {
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      for (const OpenGuess& guess : thread.open_guesses) {
+        const bool is_known = run_.machine().value(guess.condition).has_value();
+        if (!is_known || !is_undecided(run_.machine().known(guess.condition))) continue;
+        note_violation({ViolationKind::uninitialised, {thread.number, guess.block, guess.pc}, 0});
+        any = true;
+      }
+      for (const OpenCheck& check : thread.open_checks) {
+        const bool is_known = run_.machine().value(check.condition).has_value();
+        if (is_known && is_undecided(run_.machine().known(check.condition))) {
+          note_violation({ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0});
+          any = true;
+        } else if (run_.machine().value(check.condition) == Value{0}) {
           note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
           any = true;
         }
+      }
+    }
     return any;
   }
 
@@ -240,6 +254,36 @@ class RunEnd {
         note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
     }
     return first;
+  }
+
+  // Threads that several others join or detach.
+  bool note_claimed_twice() {
+    const auto& threads = run_.machine().threads();
+    if (std::ranges::count_if(threads, [](const ThreadState<W>& thread) { return !thread.claimed.empty(); }) < 2) return false;
+    bool found = false;
+    std::set<std::int32_t> claimed;
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      for (const Claim& claim : thread.claimed) {
+        if (claimed.insert(claim.thread).second) continue;
+        note_violation({ViolationKind::join, {thread.number, claim.block, claim.pc}, static_cast<Address>(claim.thread) + 1});
+        found = true;
+      }
+    return found;
+  }
+
+  // By thread, the first access that depends on an indeterminate value, if that comes earlier.
+  void note_undefined_uses(std::vector<std::int32_t>& misled_at) {
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      const auto is_wrong = [&](EventId id) {
+        const Event<W>& e = event(id);
+        const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
+        return is_access && e.state == EventState::committed && run_.machine().uses_undefined(e);
+      };
+      const auto found = std::ranges::find_if(thread.events, is_wrong);
+      if (found == thread.events.end() || event(*found).index > misled_at[at(thread.number)]) continue;
+      misled_at[at(thread.number)] = event(*found).index;
+      note_violation({ViolationKind::uninitialised, run_.machine().place_of(event(*found)), 0});
+    }
   }
 
   template <class IsMisled>

@@ -5,7 +5,8 @@
 #include <random>
 #include <thread>
 
-#include "process_memory.hpp"
+#include "dekker/process_memory.hpp"
+#include "dekker/stop_request.hpp"
 #include "rsmc/machine_state.hpp"
 #include "rsmc/pool.hpp"
 
@@ -43,6 +44,7 @@ class Supervisor {
   template <class GetStatistics>
   Stop look(GetStatistics statistics) {
     if (pool_ != nullptr && pool_->abort_reason() != Stop::not_stopped) return pool_->abort_reason();
+    if (pool_ == nullptr && is_asked_to_stop()) return stop_request.load() == StopRequest::memory ? Stop::memory : Stop::time;
     const Clock::time_point now = Clock::now();
     if (now < next_look_) return Stop::not_stopped;
     next_look_ = now + between_looks(limits_);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "dekker/states/search.hpp"
+#include "dekker/undefined.hpp"
 #include "states/futures.hpp"
 #include "states/heap.hpp"
 
@@ -30,6 +31,11 @@ class Accesses {
     std::size_t deepest = 1;
     for (const Expression& expression : program.expressions) deepest = std::max(deepest, expression.size());
     stack_.resize(deepest + 1);
+    known_stack_.resize(deepest + 1);
+    for (const Expression& expression : program.expressions)
+      is_unset_.push_back(std::ranges::any_of(
+          expression, [](const ExpressionStep& step) { return step.code == ExpressionCode::constant && step.operation != 0; }));
+    has_unset_ = std::ranges::find(is_unset_, true) != is_unset_.end();
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b)
       for (const Instruction& i : program.block(static_cast<std::int32_t>(b)).code)
         allocates_ = allocates_ || i.operation == Operation::allocate;
@@ -102,17 +108,25 @@ class Accesses {
     const unsigned width = 8u * i.size;
     const Value old_value = read_memory(state, address, i.size);
     ++n_reads;
+    const KnownBits old{old_value, read_undefined(state, address, i.size)};
     note({ActionKind::read, place(thread, t), address, i.size, old_value});
     const Value operand = evaluate(thread, i.value);
+    const KnownBits given{operand, undefined(thread, i.value)};
     if (i.operation == Operation::compare_exchange) {
+      const KnownBits expected = known(thread, i.expected);
+      if (undefined_bits(BinaryOperator::eq, width, old, expected) != 0) {
+        fail(state, t, ViolationKind::uninitialised, address);
+        return;
+      }
       const bool succeeds = !fails && ((evaluate(thread, i.expected) ^ old_value) & low_bits(width)) == 0;
-      if (succeeds) update_memory(state, t, i, address, operand);
-      if (i.destination != none) thread.in(i.destination) = old_value;
+      if (succeeds && !update_memory(state, t, i, address, operand, given.undefined)) return;
+      if (i.destination != none) thread.set(i.destination, old_value, old.undefined);
       if (i.success != none) thread.in(i.success) = succeeds ? 1 : 0;
     } else {
       const Value result = updated(i, old_value, operand);
-      update_memory(state, t, i, address, result);
-      if (i.destination != none) thread.in(i.destination) = old_value;
+      const Value bits = undefined_bits(static_cast<UpdateOperator>(i.update), width, old, given);
+      if (!update_memory(state, t, i, address, result, bits)) return;
+      if (i.destination != none) thread.set(i.destination, old_value, old.undefined);
     }
     ++thread.frames.back().pc;
   }
@@ -128,7 +142,7 @@ class Accesses {
                                                   [&](const EntryPlace& p) { return p.thread == e.thread && p.index < e.index; });
         note({ActionKind::commit, {e.thread, 0, 0}, entry.address, entry.size, e.index - static_cast<Value>(before)});
       }
-      write(state, e.thread, entry.address, entry.size, entry.value);
+      write(state, e.thread, entry.address, entry.size, entry.value, entry.undefined);
     }
     for (const EntryPlace& e : sequence) {
       state.threads[at(e.thread)].buffer[e.index].size = 0;
@@ -144,6 +158,25 @@ class Accesses {
     Value value = 0;
     std::memcpy(&value, contents_.read(*place.content) + place.offset, size);
     return value;
+  }
+
+  Value read_undefined(State& state, Address address, std::uint8_t size) {
+    const Location place = map_.locate(state.memory, address, size);
+    if (place.object == nullptr || !place.object->is_partly) return 0;
+    Value bits = 0;
+    std::memcpy(&bits, contents_.read(*place.content) + 2 * contents_.n_words(*place.content) + place.offset, size);
+    return bits;
+  }
+
+  // Memory that other threads may access: of global objects and of the heap.
+  bool is_for_others(State& state, Address address) const {
+    const HeapObject* object = address >= fixed_start ? find_object(state.memory, address) : nullptr;
+    return object == nullptr || !object->is_stack;
+  }
+
+  bool shows_undefined(State& state, const Instruction& i, Address address, Value bits) const {
+    const Value all = low_bits(8u * i.size);
+    return (bits & all) == all && !i.is_copy && is_for_others(state, address);
   }
 
   std::uint8_t read_byte(State& state, Address address) {
@@ -196,6 +229,62 @@ class Accesses {
       }
     }
     return top[-1];
+  }
+
+  // Of the value of an expression, the bits that are indeterminate.
+  Value undefined(const ThreadState& thread, std::int32_t number) {
+    if (thread.undefined.empty() && !is_unset_[at(number)]) return 0;
+    const std::size_t base = thread.frames.back().base;
+    KnownBits* top = known_stack_.data();
+    for (const ExpressionStep& step : program_.expressions[at(number)]) {
+      switch (step.code) {
+        case ExpressionCode::constant: *top++ = {step.operand, step.operation != 0 ? ~Value{0} : 0}; break;
+        case ExpressionCode::register_value:
+          *top++ = {thread.registers[base + step.operand], thread.undefined.empty() ? 0 : thread.undefined[base + step.operand]};
+          break;
+        case ExpressionCode::unary: {
+          const auto operation = static_cast<UnaryOperator>(step.operation);
+          top[-1] = {apply(operation, step.width, top[-1].value), undefined_bits(operation, step.width, top[-1])};
+          break;
+        }
+        case ExpressionCode::binary: {
+          const auto operation = static_cast<BinaryOperator>(step.operation);
+          --top;
+          top[-1] = {apply(operation, step.width, top[-1].value, top[0].value),
+                     undefined_bits(operation, step.width, top[-1], top[0])};
+          break;
+        }
+        case ExpressionCode::select: {
+          top -= 2;
+          const bool is_open = is_undecided(top[-1]);
+          top[-1] = top[-1].value != 0 ? top[0] : top[1];
+          if (is_open) top[-1].undefined = ~Value{0};
+          break;
+        }
+      }
+    }
+    return top[-1].undefined;
+  }
+
+  KnownBits known(const ThreadState& thread, std::int32_t number) { return {evaluate(thread, number), undefined(thread, number)}; }
+
+  // Does what the thread does next, other than an access, depend on an indeterminate value?
+  bool decides_on_undefined(const ThreadState& thread, const Instruction& i) {
+    if (thread.undefined.empty() && !has_unset_) return false;
+    switch (i.operation) {
+      case Operation::branch:
+      case Operation::assume:
+      case Operation::await:
+      case Operation::check: return is_undecided(known(thread, i.value));
+      case Operation::call:
+      case Operation::spawn: return i.target == none && undefined(thread, i.value) != 0;
+      case Operation::join:
+      case Operation::detach:
+      case Operation::allocate:
+      case Operation::release:
+      case Operation::measure: return undefined(thread, i.value) != 0;
+      default: return false;
+    }
   }
 
   Touch touch_of(State& state, Address address, Address size, bool writes) const {
@@ -263,6 +352,7 @@ class Accesses {
   static void stop(ThreadState& thread, ThreadStatus status) {
     thread.status = status;
     std::ranges::fill(thread.registers, 0);
+    thread.undefined.clear();
     thread.link_size = 0;
     thread.in_section = thread.in_section && status == ThreadStatus::blocked;
   }
@@ -284,6 +374,11 @@ class Accesses {
   bool is_accessible(State& state, std::int32_t t, Address address, const Instruction& i) {
     const Location place = map_.locate(state.memory, address, i.size);
     if (!place.is_private) touch(state, address, i.size, i.operation != Operation::load);
+    if (undefined(state.threads[at(t)], i.address) != 0) {
+      if (log != nullptr) note_wrong_access(state.threads[at(t)], t, address, i);
+      fail(state, t, ViolationKind::uninitialised, address);
+      return false;
+    }
     if (place.content != nullptr) {
       if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
       return true;
@@ -310,8 +405,12 @@ class Accesses {
     const Address address = evaluate(thread, i.address);
     if (!is_accessible(state, t, address, i)) return;
     Value value = read_memory(state, address, i.size);
+    Value bits = read_undefined(state, address, i.size);
     for (const Entry& entry : thread.buffer)
-      if (entry.overlaps(address, i.size)) value = forwarded(value, address, i.size, entry);
+      if (entry.overlaps(address, i.size)) {
+        value = forwarded(value, address, i.size, entry, entry.value);
+        bits = forwarded(bits, address, i.size, entry, entry.undefined);
+      }
     watch_loaded(state, address, i.size, value);
     ++n_reads;
     note({ActionKind::read, place(thread, t), address, i.size, value});
@@ -319,15 +418,16 @@ class Accesses {
       thread.link = address;
       thread.link_size = thread.buffer.empty() ? i.size : 0;
     }
-    thread.in(i.destination) = i.is_signed ? apply(UnaryOperator::sext, 8u * i.size, value) : value;
+    const auto extended = [&](Value loaded) { return i.is_signed ? apply(UnaryOperator::sext, 8u * i.size, loaded) : loaded; };
+    thread.set(i.destination, extended(value), extended(bits));
   }
 
-  static Value forwarded(Value value, Address address, std::uint8_t size, const Entry& entry) {
+  static Value forwarded(Value value, Address address, std::uint8_t size, const Entry& entry, Value stored) {
     for (unsigned b = 0; b < size; ++b) {
       const Address offset = address + b - entry.address;
       if (offset >= entry.size) continue;
       const Value mask = Value{0xFF} << (8 * b);
-      value = (value & ~mask) | ((entry.value >> (8 * offset) & 0xFF) << (8 * b));
+      value = (value & ~mask) | ((stored >> (8 * offset) & 0xFF) << (8 * b));
     }
     return value;
   }
@@ -357,16 +457,23 @@ class Accesses {
     const Value whole = evaluate(thread, i.value);
     watch_stored(address, i.size, whole);
     const Value value = whole & low_bits(8u * i.size);
+    const Value bits = undefined(thread, i.value) & low_bits(8u * i.size);
+    if (shows_undefined(state, i, address, bits)) {
+      note({ActionKind::buffered, place(thread, t), address, i.size, value});
+      fail(state, t, ViolationKind::uninitialised, address);
+      return;
+    }
     const Location where = map_.locate(state.memory, address, i.size);
     if (!where.is_private) share(state.memory, contents_, value);
     if (goes_straight(state, t, where, address, i.size)) {
       note({ActionKind::write, place(thread, t), address, i.size, value});
-      write(state, t, address, i.size, value);
+      write(state, t, address, i.size, value, bits);
       return;
     }
     note({ActionKind::buffered, place(thread, t), address, i.size, value});
     const std::uint8_t group = thread.buffer.empty() ? 0 : next_group(thread);
     Entry entry{address, value, i.size, group};
+    entry.undefined = bits;
     if (address >= fixed_start) {
       entry.block = thread.frames.back().block;
       entry.pc = thread.frames.back().pc;
@@ -419,21 +526,35 @@ class Accesses {
     pointers::watch(found->second, 64, old_value, operand, result);
   }
 
-  void update_memory(State& state, std::int32_t t, const Instruction& i, Address address, Value value) {
+  // Whether what is written is fit for others to see.
+  bool update_memory(State& state, std::int32_t t, const Instruction& i, Address address, Value value, Value bits) {
     watch_stored(address, i.size, value);
     value &= low_bits(8u * i.size);
+    const bool shows = shows_undefined(state, i, address, bits);
     const Location where = map_.locate(state.memory, address, i.size);
     if (!where.is_private) share(state.memory, contents_, value);
-    write(state, t, address, i.size, value);
+    write(state, t, address, i.size, value, bits);
     note({ActionKind::write, place(state.threads[at(t)], t), address, i.size, value});
+    if (shows) fail(state, t, ViolationKind::uninitialised, address);
+    return !shows;
+  }
+
+  void write_undefined(HeapObject& object, std::uint32_t offset, std::uint8_t size, Value bits) {
+    const std::size_t n_words = contents_.n_words(object.content) / (object.is_partly ? 2 : 1);
+    if (!object.is_partly) contents_.resize(object.content, 2 * n_words);
+    std::uint8_t* undefined_bytes = contents_.edit(object.content) + 4 * n_words;
+    std::memcpy(undefined_bytes + offset, &bits, size);
+    object.is_partly = std::any_of(undefined_bytes, undefined_bytes + 4 * n_words, [](std::uint8_t byte) { return byte != 0; });
+    if (!object.is_partly) contents_.resize(object.content, n_words);
   }
 
   // Breaks the links of other threads.
-  void write(State& state, std::int32_t t, Address address, std::uint8_t size, Value value) {
+  void write(State& state, std::int32_t t, Address address, std::uint8_t size, Value value, Value bits = 0) {
     const Location place = map_.locate(state.memory, address, size);
     if (place.content == nullptr) return;
     state.memory.number = unnumbered;
     std::memcpy(contents_.edit(*place.content) + place.offset, &value, size);
+    if (place.object != nullptr && (place.object->is_partly || bits != 0)) write_undefined(*place.object, place.offset, size, bits);
     for (std::size_t u = 0; u < state.threads.size(); ++u) {
       ThreadState& other = state.threads[u];
       const bool breaks = u != at(t) && other.link_size != 0 && address < other.link + other.link_size && other.link < address + size;
@@ -450,6 +571,9 @@ class Accesses {
   Contents contents_;
   SpawnedThreads& spawned_;
   std::vector<Value> stack_;
+  std::vector<KnownBits> known_stack_;
+  std::vector<bool> is_unset_;  // by expression: is something in it indeterminate?
+  bool has_unset_ = false;
   bool allocates_ = false;
   std::vector<Violation> violations_;
 };

@@ -11,6 +11,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "dekker/stop_request.hpp"
 #include "states/memory_map.hpp"
 
 namespace dekker::states {
@@ -171,6 +172,7 @@ class Commits {
     nodes_.push_back({{}, {}, 0, 0, none, none, {}});
     // Nodes are in the order of the number of commits, so that what leads to a node is complete when it is visited.
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      require_time();
       if (is_result(threads, reader, range, nodes_[n])) accept(threads, reader, range, prunes, memory, n);
       const std::int32_t only = forced(nodes_[n]);
       for (std::int32_t i = 0; at(i) < items_.size(); ++i)

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "big_thread.hpp"
-#include "process_memory.hpp"
+#include "dekker/process_memory.hpp"
 #include "states/searcher.hpp"
 #include "states/worker.hpp"
 

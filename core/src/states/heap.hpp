@@ -87,14 +87,14 @@ class Renumbering {
     order_.clear();
     new_slot_.assign(slot_of(state.memory.heap.back().start) + std::size_t{1}, unknown);
     for (const ThreadState& thread : state.threads) visit(thread);
-    for (const std::uint32_t chunk : state.memory.chunks) visit(contents, chunk);
+    for (const std::uint32_t chunk : state.memory.chunks) visit(contents, chunk, 4 * contents.n_words(chunk));
     for (std::size_t i = 0; i < order_.size(); ++i)
       if (const HeapObject* object = find_object(state.memory, start_of_slot(order_[i])); object != nullptr && object->is_live)
-        visit(contents, object->content);
+        visit(contents, object->content, n_bytes(contents, *object));
     if (is_identity(state.memory)) return;
     for (ThreadState& thread : state.threads) rename(thread);
     state.memory.number = unnumbered;
-    for (std::uint32_t& chunk : state.memory.chunks) rename(contents, chunk);
+    for (std::uint32_t& chunk : state.memory.chunks) rename(contents, chunk, 4 * contents.n_words(chunk));
     rename(state.memory, contents);
   }
 
@@ -122,8 +122,11 @@ class Renumbering {
     visit(thread.result);
   }
 
-  void visit(const Contents& contents, std::uint32_t chunk) {
-    const std::size_t n_bytes = 4 * contents.n_words(chunk);
+  static std::size_t n_bytes(const Contents& contents, const HeapObject& object) {
+    return 4 * contents.n_words(object.content) / (object.is_partly ? 2 : 1);
+  }
+
+  void visit(const Contents& contents, std::uint32_t chunk, std::size_t n_bytes) {
     const std::uint8_t* bytes = contents.read(chunk);
     for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
       Value value;
@@ -156,8 +159,7 @@ class Renumbering {
     thread.result = renamed(thread.result);
   }
 
-  void rename(Contents& contents, std::uint32_t& chunk) const {
-    const std::size_t n_bytes = 4 * contents.n_words(chunk);
+  void rename(Contents& contents, std::uint32_t& chunk, std::size_t n_bytes) const {
     for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
       Value value;
       std::memcpy(&value, contents.read(chunk) + i, sizeof value);
@@ -172,7 +174,7 @@ class Renumbering {
       const HeapObject* object = find_object(memory, start_of_slot(order_[slot]));
       HeapObject copy = object != nullptr ? *object : HeapObject{};
       copy.start = start_of_slot(slot);
-      if (copy.is_live) rename(contents, copy.content);
+      if (copy.is_live) rename(contents, copy.content, n_bytes(contents, copy));
       kept_.push_back(copy);
     }
     keep_lost(memory);
@@ -228,7 +230,7 @@ inline void share(Memory& memory, const Contents& contents, Value value) {
   object->is_shared = true;
   memory.number = unnumbered;
   if (!object->is_live) return;
-  const std::size_t n_bytes = 4 * contents.n_words(object->content);
+  const std::size_t n_bytes = 4 * contents.n_words(object->content) / (object->is_partly ? 2 : 1);
   for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
     Value inner;
     std::memcpy(&inner, contents.read(object->content) + i, sizeof inner);

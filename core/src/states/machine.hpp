@@ -56,6 +56,7 @@ class Machine : public Accesses {
     const std::vector<Instruction>& code = program_.block(frame.block).code;
     if (at(frame.pc) >= code.size()) return leave_readiness(state, t);
     const Instruction& i = code[at(frame.pc)];
+    if (decides_on_undefined(thread, i)) return Readiness::local;  // it fails
     switch (i.operation) {
       case Operation::choose: return Readiness::choice;
       case Operation::load:
@@ -69,6 +70,7 @@ class Machine : public Accesses {
       case Operation::atomic_end: return has_buffers() ? Readiness::visible : Readiness::local;
       case Operation::join: return join_readiness(state, thread, i);
       case Operation::release: return release_readiness(state, thread, i);
+      case Operation::end_scope: return end_scope_readiness(state, thread, i);
       case Operation::recycle:
       case Operation::renew: return Readiness::visible;
       case Operation::exit:
@@ -82,11 +84,19 @@ class Machine : public Accesses {
     ThreadState& thread = state.threads[at(t)];
     const Instruction* i = current(thread);
     if (i == nullptr) {
-      give_back(state, t, 0, false);
+      give_back(state, t, {}, false);
+      return;
+    }
+    if (decides_on_undefined(thread, *i)) {
+      fail(state, t, ViolationKind::uninitialised, 0);
       return;
     }
     switch (i->operation) {
-      case Operation::assign: thread.in(i->destination) = evaluate(thread, i->value); break;
+      case Operation::assign: {
+        const KnownBits assigned = known(thread, i->value);
+        thread.set(i->destination, assigned.value, assigned.undefined);
+        break;
+      }
       case Operation::load: load(state, t, *i); break;
       case Operation::store: store(state, t, *i); break;
       case Operation::update:
@@ -132,13 +142,15 @@ class Machine : public Accesses {
         if (i->ends_program)
           stop(thread, ThreadStatus::ended_program);
         else
-          give_back(state, t, 0, true);
+          give_back(state, t, {}, true);
         return;
-      case Operation::give_back: give_back(state, t, i->value == none ? 0 : evaluate(thread, i->value), false); return;
+      case Operation::give_back: give_back(state, t, i->value == none ? KnownBits{} : known(thread, i->value), false); return;
       case Operation::spawn: spawn(state, t, *i); return;
       case Operation::join: join(state, t, *i); return;
       case Operation::allocate: allocate(state, t, *i); return;
       case Operation::release: release(state, t, *i); return;
+      case Operation::end_scope: end_scope(state, t, *i); return;
+      case Operation::detach: detach(state, t, *i); return;
       case Operation::atomic_begin: thread.in_section = true; break;
       case Operation::atomic_end: thread.in_section = false; break;
       case Operation::nothing: break;
@@ -164,15 +176,15 @@ class Machine : public Accesses {
   const Owned* leaving_object(const ThreadState& thread) const {
     const Instruction* i = current(thread);
     const bool exits = i != nullptr && i->operation == Operation::exit;
-    if (thread.owned.empty()) return nullptr;
-    return exits || thread.frames.size() == 1 || thread.owned.back().depth == thread.frames.size() ? &thread.owned.back() : nullptr;
+    const auto found = last_owned(thread, exits || thread.frames.size() == 1 ? 0 : thread.frames.size());
+    return found == thread.owned.end() ? nullptr : &*found;
   }
 
   void end_leaving_object(State& state, std::int32_t t) {
     ThreadState& thread = state.threads[at(t)];
-    HeapObject* object = find_object(state.memory, thread.owned.back().address);
-    thread.owned.pop_back();
-    if (object != nullptr && object->is_live) end_object(state, t, *object);
+    const Owned owned = *leaving_object(thread);
+    std::erase_if(thread.owned, [&](const Owned& item) { return item.address == owned.address; });
+    end_owned(state, t, owned);
   }
 
  private:
@@ -185,7 +197,7 @@ class Machine : public Accesses {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.address);
     const Location place = map_.locate(state.memory, address, i.size);
-    if (place.content == nullptr) return Readiness::local;  // it fails
+    if (place.content == nullptr || undefined(thread, i.address) != 0) return Readiness::local;  // it fails
     if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
     if (i.operation == Operation::store_conditional)
       return thread.link_size == 0 ? Readiness::choice : Readiness::visible;
@@ -216,9 +228,8 @@ class Machine : public Accesses {
     const bool is_exit = current(thread) != nullptr && current(thread)->operation == Operation::exit;
     if (is_exit && current(thread)->ends_program) return Readiness::local;
     const bool ends = is_exit || thread.frames.size() == 1;
-    if (ends && at(t) < program_.threads.size()) return Readiness::local;
     for (const Owned& object : thread.owned)
-      if (ends || object.depth == thread.frames.size()) {
+      if ((ends || object.depth == thread.frames.size()) && !object.is_confined) {
         const Location place = map_.locate(state.memory, object.address, 0);
         if (place.content != nullptr && !place.is_private) return Readiness::visible;
       }
@@ -227,7 +238,7 @@ class Machine : public Accesses {
 
   Readiness join_readiness(State& state, ThreadState& thread, const Instruction& i) {
     const Value handle = evaluate(thread, i.value);
-    if (!is_thread(state, handle)) return Readiness::local;
+    if (!is_thread(state, handle) || state.threads[handle - 1].is_claimed) return Readiness::local;
     const ThreadState& other = state.threads[handle - 1];
     if (other.status != ThreadStatus::finished) return Readiness::nothing;
     return other.buffer.empty() && thread.buffer.empty() && !options_.robust ? Readiness::local : Readiness::visible;
@@ -254,7 +265,7 @@ class Machine : public Accesses {
     const Block& block = program_.block(number);
     const auto base = static_cast<std::uint32_t>(thread.registers.size());
     thread.frames.push_back({number, 0, destination, base});
-    thread.registers.resize(base + at(block.n_registers), 0);
+    thread.resize_registers(base + at(block.n_registers));
     for (const auto& [register_number, initial] : block.initial_registers) thread.in(register_number) = initial;
   }
 
@@ -268,6 +279,7 @@ class Machine : public Accesses {
       else
         thread.in(number) = 0;
     }
+    thread.forget_defined();
     if (thread.link_size == 0) thread.link = 0;
   }
 
@@ -278,17 +290,18 @@ class Machine : public Accesses {
     return found == program_.function_at.end() ? none : found->second;
   }
 
-  std::vector<Value> arguments(const ThreadState& thread, const Instruction& i) {
-    std::vector<Value> found;
+  std::vector<KnownBits> arguments(const ThreadState& thread, const Instruction& i) {
+    std::vector<KnownBits> found;
     for (std::int32_t k = 0; k < i.n_arguments; ++k)
-      found.push_back(evaluate(thread, program_.arguments[at(i.first_argument + k)]));
+      found.push_back(known(thread, program_.arguments[at(i.first_argument + k)]));
     return found;
   }
 
   // Those that the block does not expect are dropped.
-  void pass(ThreadState& thread, const std::vector<Value>& given) {
+  void pass(ThreadState& thread, const std::vector<KnownBits>& given) {
     const std::vector<std::int32_t>& parameters = program_.block(thread.frames.back().block).parameters;
-    for (std::size_t k = 0; k < std::min(parameters.size(), given.size()); ++k) thread.in(parameters[k]) = given[k];
+    for (std::size_t k = 0; k < std::min(parameters.size(), given.size()); ++k)
+      thread.set(parameters[k], given[k].value, given[k].undefined);
   }
 
   void call(State& state, std::int32_t t, const Instruction& i) {
@@ -298,7 +311,7 @@ class Machine : public Accesses {
       fail(state, t, ViolationKind::call, block == none ? evaluate(thread, i.value) : 0);
       return;
     }
-    const std::vector<Value> given = arguments(thread, i);
+    const std::vector<KnownBits> given = arguments(thread, i);
     ++thread.frames.back().pc;
     const std::uint8_t link_size = thread.link_size;
     clear_dead(thread);
@@ -308,36 +321,68 @@ class Machine : public Accesses {
     pass(thread, given);
   }
 
-  void give_back(State& state, std::int32_t t, Value result, bool exits) {
+  void give_back(State& state, std::int32_t t, KnownBits result, bool exits) {
     ThreadState& thread = state.threads[at(t)];
     const Place from = place(thread, t);
+    const bool ends = exits || thread.frames.size() == 1;
+    end_objects(state, t, ends ? 0 : thread.frames.size());
+    if (thread.status != ThreadStatus::running) return;
     if (exits) {
       thread.frames.resize(1);
-      thread.registers.resize(at(program_.block(thread.frames[0].block).n_registers));
+      thread.resize_registers(at(program_.block(thread.frames[0].block).n_registers));
     }
-    const bool ends = thread.frames.size() == 1;
-    if (!ends || at(t) >= program_.threads.size()) end_objects(state, t, ends ? 0 : thread.frames.size());
-    if (thread.status != ThreadStatus::running) return;
     if (ends) {
       end_thread(state, t, from, result);
       return;
     }
     const Frame frame = thread.frames.back();
     thread.frames.pop_back();
-    thread.registers.resize(frame.base);
-    if (frame.destination != none) thread.in(frame.destination) = result;
+    thread.resize_registers(frame.base);
+    if (frame.destination != none) thread.set(frame.destination, result.value, result.undefined);
   }
 
   // Objects of calls at this depth and above.
   void end_objects(State& state, std::int32_t t, std::size_t depth) {
     ThreadState& thread = state.threads[at(t)];
-    while (!thread.owned.empty() && thread.owned.back().depth >= depth) {
-      const Address address = thread.owned.back().address;
-      thread.owned.pop_back();
-      HeapObject* object = find_object(state.memory, address);
-      if (object == nullptr || !object->is_live) continue;
-      if (!end_object(state, t, *object)) return;
+    for (auto found = last_owned(thread, depth); found != thread.owned.end(); found = last_owned(thread, depth)) {
+      const Owned owned = *found;
+      thread.owned.erase(found);
+      if (!end_owned(state, t, owned)) return;
     }
+  }
+
+  // The last object of calls at this depth and above.
+  static std::vector<Owned>::const_iterator last_owned(const ThreadState& thread, std::size_t depth) {
+    const auto is_over = [&](const Owned& item) { return item.depth >= depth; };
+    const auto found = std::ranges::find_if(thread.owned.rbegin(), thread.owned.rend(), is_over);
+    return found == thread.owned.rend() ? thread.owned.end() : std::prev(found.base());
+  }
+
+  bool end_owned(State& state, std::int32_t t, const Owned& owned) {
+    HeapObject* object = find_object(state.memory, owned.address);
+    if (object == nullptr || !object->is_live) return true;
+    if (!owned.is_confined) note({ActionKind::release, place(state.threads[at(t)], t), owned.address});
+    return end_object(state, t, *object);
+  }
+
+  // Variables that live in a block end with it.
+  void end_scope(State& state, std::int32_t t, const Instruction& i) {
+    ThreadState& thread = state.threads[at(t)];
+    const Address address = evaluate(thread, i.value);
+    const auto found = std::ranges::find(thread.owned, address, &Owned::address);
+    if (found != thread.owned.end()) {
+      const Owned owned = *found;
+      thread.owned.erase(found);
+      if (!end_owned(state, t, owned)) return;
+    }
+    thread.in(i.destination) = 0;
+    ++thread.frames.back().pc;
+  }
+
+  Readiness end_scope_readiness(State& state, ThreadState& thread, const Instruction& i) {
+    const HeapObject* object = find_object(state.memory, evaluate(thread, i.value));
+    const bool is_known = object != nullptr && object->is_live && object->is_shared && !object->is_local;
+    return is_known ? Readiness::visible : Readiness::local;
   }
 
   // Whether no store of another thread to the object is on its way. Otherwise that store is what is wrong.
@@ -346,6 +391,7 @@ class Machine : public Accesses {
     if (is_known && touched != nullptr) touched->push_back(ending(state, t, object));
     state.memory.number = unnumbered;
     object.is_live = false;
+    object.is_partly = false;
     object.has_word = map_.reuses() && !object.is_stack;
     object.content = object.has_word ? contents_.zeroes(MemoryMap::word_size) : 0;
     object.is_shared = object.is_shared || object.has_word;  // whoever allocates it
@@ -366,15 +412,17 @@ class Machine : public Accesses {
     return found;
   }
 
-  void end_thread(State& state, std::int32_t t, const Place& from, Value result) {
+  void end_thread(State& state, std::int32_t t, const Place& from, KnownBits result) {
     ThreadState& thread = state.threads[at(t)];
     thread.status = ThreadStatus::finished;
     thread.in_section = false;
     if (at(t) >= program_.threads.size()) {
-      note({ActionKind::end, from, 0, 0, result});
-      share(state.memory, contents_, result);
-      thread.result = result;
+      note({ActionKind::end, from, 0, 0, result.value});
+      share(state.memory, contents_, result.value);
+      thread.result = result.value;
+      thread.result_undefined = result.undefined;
       thread.registers.clear();
+      thread.undefined.clear();
       thread.frames.clear();
       return;
     }
@@ -389,8 +437,8 @@ class Machine : public Accesses {
       fail(state, t, ViolationKind::call, evaluate(state.threads[at(t)], i.value));
       return;
     }
-    const std::vector<Value> given = arguments(state.threads[at(t)], i);
-    for (const Value value : given) share(state.memory, contents_, value);
+    const std::vector<KnownBits> given = arguments(state.threads[at(t)], i);
+    for (const KnownBits& argument : given) share(state.memory, contents_, argument.value);
     const std::int32_t child = spawned_.number(t, state.threads[at(t)].n_spawned++, program_.threads.size());
     if (state.threads.size() <= at(child)) state.threads.resize(at(child) + 1);
     ThreadState& thread = state.threads[at(t)];
@@ -408,13 +456,35 @@ class Machine : public Accesses {
   void join(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Value handle = evaluate(thread, i.value);
-    if (!is_thread(state, handle)) {
+    if (!claim(state, handle)) {
       fail(state, t, ViolationKind::join, handle);
       return;
     }
     note({ActionKind::join, place(thread, t), 0, 0, handle - 1});
-    if (i.destination != none) thread.in(i.destination) = state.threads[handle - 1].result;
+    if (i.destination != none) {
+      const ThreadState& other = state.threads[handle - 1];
+      thread.set(i.destination, other.result, other.result_undefined);
+    }
     ++thread.frames.back().pc;
+  }
+
+  // Joins or detaches a thread: that is done once, and by one.
+  bool claim(State& state, Value handle) const {
+    if (!is_thread(state, handle) || state.threads[handle - 1].is_claimed) return false;
+    state.threads[handle - 1].is_claimed = true;
+    state.threads[handle - 1].number = unnumbered;
+    return true;
+  }
+
+  // 0 stands for the thread itself; the first thread, which nobody can join, may detach itself.
+  void detach(State& state, std::int32_t t, const Instruction& i) {
+    const Value handle = evaluate(state.threads[at(t)], i.value);
+    const bool is_first = handle == 0 && at(t) < program_.threads.size();
+    if (!is_first && !claim(state, handle == 0 ? static_cast<Value>(t) + 1 : handle)) {
+      fail(state, t, ViolationKind::join, handle);
+      return;
+    }
+    ++state.threads[at(t)].frames.back().pc;
   }
 
   // ---- Objects --------------------------------------------------------------------------------------------------------
@@ -428,13 +498,19 @@ class Machine : public Accesses {
     }
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
-    HeapObject object{start, contents_.zeroes(map_.content_size(size)), static_cast<std::uint32_t>(size), true, !hides,
-                            i.is_stack, i.is_local};
+    const bool is_partly = i.is_unset && size != 0;
+    const std::size_t n_bytes = map_.content_size(size);
+    HeapObject object{start, is_partly ? contents_.unset(n_bytes, size) : contents_.zeroes(n_bytes),
+                      static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
+    object.is_partly = is_partly;
     if (options_.leaks && !i.is_stack && !i.is_permanent) set_origin(object, thread);
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
     state.memory.number = unnumbered;
-    if (i.is_stack) thread.owned.push_back({static_cast<std::uint32_t>(thread.frames.size()), start});
+    if (i.is_stack) {
+      const std::size_t depth = i.is_permanent ? 0 : thread.frames.size();
+      thread.owned.push_back({static_cast<std::uint32_t>(depth), start, i.is_confined});
+    }
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;

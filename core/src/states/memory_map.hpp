@@ -44,6 +44,7 @@ struct Location {
   std::uint64_t bit = 0;
   bool is_private = false;  // no other thread can reach them
   bool was_freed = false;
+  HeapObject* object = nullptr;  // null: a global one
 };
 
 // Contents of chunks. A chunk that is changed is a draft until `settle`.
@@ -72,6 +73,19 @@ class Contents {
   std::uint32_t zeroes(std::size_t n_bytes) {
     zero_.assign((n_bytes + 3) / 4, 0);
     return chunks_.intern(zero_);
+  }
+
+  // With as many bytes behind, of which the bits of the first are set: nothing is known of these.
+  std::uint32_t unset(std::size_t n_bytes, std::size_t n_unset) {
+    std::vector<std::uint32_t> words((n_bytes + 3) / 4 * 2, 0);
+    auto* bytes = reinterpret_cast<std::uint8_t*>(words.data());
+    std::fill(bytes + 4 * words.size() / 2, bytes + 4 * words.size() / 2 + n_unset, std::uint8_t{0xFF});
+    return chunks_.intern(words);
+  }
+
+  void resize(std::uint32_t& id, std::size_t n_words) {
+    edit(id);
+    drafts_[id & ~draft_flag].resize(n_words, 0);
   }
 
   std::uint32_t intern(std::span<const std::uint32_t> words) { return chunks_.intern(words); }
@@ -173,6 +187,7 @@ class MemoryMap {
     found.was_freed = !object->is_live;
     if (!object->is_live) return found;
     found.content = &object->content;
+    found.object = object;
     found.offset = static_cast<std::uint32_t>(offset);
     found.bit = std::uint64_t{1} << heap_bit;
     found.is_private = object->is_local || !object->is_shared;

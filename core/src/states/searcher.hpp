@@ -3,7 +3,8 @@
 
 #include <chrono>
 
-#include "process_memory.hpp"
+#include "dekker/process_memory.hpp"
+#include "dekker/stop_request.hpp"
 #include "states/schedules.hpp"
 
 namespace dekker::states {
@@ -12,13 +13,21 @@ namespace dekker::states {
 inline constexpr int most_restarts = 12;
 inline constexpr std::size_t largest_restart = 1'000'000;
 
+inline Stop requested_stop() { return stop_request.load() == StopRequest::memory ? Stop::memory : Stop::time; }
+
 class Searcher : Schedules {
  public:
   Searcher(const Program& program, const Options& options, Assumptions assumptions, const Progress& progress)
       : Searcher(program, options, assumptions, progress, std::make_unique<Components>(false)) {}
 
   Outcome run() {
-    if (!options_.robust || explore_sequentially()) explore();
+    try {
+      if (!options_.robust || explore_sequentially()) explore();
+    } catch (const StopRequested&) {
+      stop(requested_stop());
+      update_statistics();
+    }
+    const Patience patience;
     outcome_.statistics = statistics_;
     describe(outcome_);
     return std::move(outcome_);
@@ -116,6 +125,7 @@ class Searcher : Schedules {
   // `next` is to be expanded now.
   bool should_stop(std::uint32_t next) {
     if (has_violation_ && options_.stop_at_violation) return true;
+    if (is_asked_to_stop() && !options_.compact) return stop(requested_stop());
     if (options_.max_states != 0 && found_.visited.size() >= options_.max_states) return stop(Stop::states);
     if (++n_expanded_ % 1024 != 0) return false;
     if (!options_.depth_first) found_.visited.forget(next);

@@ -26,6 +26,7 @@ struct Entry {
   bool before_loads = false;  // PSO: it is written before the next load of its thread
   std::int32_t block = 0;     // of the store, if it is to an allocated object: should that be released first
   std::int32_t pc = 0;
+  Value undefined = 0;  // indeterminate bits
 
   bool overlaps(Address start, Address length) const { return address < start + length && start < address + size; }
   bool overlaps(const Entry& other) const { return overlaps(other.address, other.size); }
@@ -38,10 +39,11 @@ struct Frame {
   std::uint32_t base;        // of its registers
 };
 
-// An object that ends with a call.
+// An object that ends with a call, or (at depth 0) with its thread.
 struct Owned {
   std::uint32_t depth;
   Address address;
+  bool is_confined;  // no pointer outlives it
 };
 
 // Of a component that has changed.
@@ -63,9 +65,32 @@ struct ThreadState {
   std::vector<Value> registers;
   std::vector<Entry> buffer;
   std::vector<Owned> owned;
+  std::vector<Value> undefined;  // indeterminate bits of registers; empty if there are none
+  Value result_undefined = 0;
+  bool is_claimed = false;  // it was joined or detached
   std::uint32_t number = unnumbered;
 
-  Value& in(std::int32_t name) { return registers[frames.back().base + at(name)]; }
+  // To be written to: what is written is determinate.
+  Value& in(std::int32_t name) {
+    if (!undefined.empty()) undefined[frames.back().base + at(name)] = 0;
+    return registers[frames.back().base + at(name)];
+  }
+
+  void set(std::int32_t name, Value value, Value bits) {
+    in(name) = value;
+    if (bits == 0) return;
+    undefined.resize(registers.size());
+    undefined[frames.back().base + at(name)] = bits;
+  }
+
+  void resize_registers(std::size_t size) {
+    registers.resize(size, 0);
+    if (!undefined.empty()) undefined.resize(size, 0);
+  }
+
+  void forget_defined() {
+    if (std::ranges::all_of(undefined, [](Value bits) { return bits == 0; })) undefined.clear();
+  }
 };
 
 // An allocated object. Once it is freed it has no content, except, where it may be allocated again, the word that says so.
@@ -79,6 +104,7 @@ struct HeapObject {
   bool is_local;  // no other thread ever will
   std::int32_t block = none;  // where it was allocated, if it has to be released
   std::int32_t pc = none;
+  bool is_partly = false;  // behind its bytes, the content has as many with the bits of them that are indeterminate
   bool has_word = false;  // freed, and the content is that word
 
   bool has_content() const { return is_live || has_word; }
@@ -130,9 +156,10 @@ class WordReader {
 };
 
 inline void encode(const ThreadState& thread, Words& out) {
-  out.begin(16 + 4 * thread.frames.size() + 2 * thread.registers.size() + 7 * thread.buffer.size() + 3 * thread.owned.size());
+  out.begin(16 + 4 * thread.frames.size() + 2 * thread.registers.size() + 9 * thread.buffer.size() + 3 * thread.owned.size() + 2 * thread.undefined.size() + 2);
   out.put(static_cast<std::uint32_t>(thread.status) | (thread.in_section ? 1u << 8 : 0u) |
-          (thread.opens_group ? 1u << 9 : 0u) | (thread.has_waited ? 1u << 10 : 0u) |
+          (thread.opens_group ? 1u << 9 : 0u) | (thread.has_waited ? 1u << 10 : 0u) | (thread.is_claimed ? 1u << 11 : 0u) |
+          (thread.undefined.empty() ? 0u : 1u << 25) | (thread.result_undefined != 0 ? 1u << 26 : 0u) |
           static_cast<std::uint32_t>(thread.link_size) << 16 | (thread.result != 0 ? 1u << 24 : 0u));
   out.put(static_cast<std::uint32_t>(thread.frames.size()) | static_cast<std::uint32_t>(thread.registers.size()) << 16);
   out.put(static_cast<std::uint32_t>(thread.buffer.size()) | static_cast<std::uint32_t>(thread.owned.size()) << 16);
@@ -147,18 +174,21 @@ inline void encode(const ThreadState& thread, Words& out) {
     out.put(frame.base);
   }
   for (const Value value : thread.registers) out.put_long(value);
+  for (const Value bits : thread.undefined) out.put_long(bits);
+  if (thread.result_undefined != 0) out.put_long(thread.result_undefined);
   for (const Entry& entry : thread.buffer) {
     out.put_long(entry.address);
     out.put_long(entry.value);
     const bool has_place = entry.block != 0 || entry.pc != 0;
     out.put(entry.size | static_cast<std::uint32_t>(entry.group) << 8 | (entry.before_loads ? 1u << 16 : 0u) |
-            (has_place ? 1u << 17 : 0u));
+            (has_place ? 1u << 17 : 0u) | (entry.undefined != 0 ? 1u << 18 : 0u));
+    if (entry.undefined != 0) out.put_long(entry.undefined);
     if (!has_place) continue;
     out.put(static_cast<std::uint32_t>(entry.block));
     out.put(static_cast<std::uint32_t>(entry.pc));
   }
   for (const Owned& object : thread.owned) {
-    out.put(object.depth);
+    out.put(object.depth | (object.is_confined ? 1u << 31 : 0u));
     out.put_long(object.address);
   }
 }
@@ -188,6 +218,10 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
     frame.base = in.get();
   }
   for (Value& value : thread.registers) value = in.get_long();
+  thread.is_claimed = (head >> 11 & 1) != 0;
+  thread.undefined.resize((head >> 25 & 1) != 0 ? thread.registers.size() : 0);
+  for (Value& bits : thread.undefined) bits = in.get_long();
+  thread.result_undefined = (head >> 26 & 1) != 0 ? in.get_long() : 0;
   for (Entry& entry : thread.buffer) {
     entry.address = in.get_long();
     entry.value = in.get_long();
@@ -196,11 +230,14 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
     entry.group = static_cast<std::uint8_t>(rest >> 8);
     entry.before_loads = (rest >> 16 & 1) != 0;
     const bool has_place = (rest >> 17 & 1) != 0;
+    entry.undefined = (rest >> 18 & 1) != 0 ? in.get_long() : 0;
     entry.block = has_place ? static_cast<std::int32_t>(in.get()) : 0;
     entry.pc = has_place ? static_cast<std::int32_t>(in.get()) : 0;
   }
   for (Owned& object : thread.owned) {
-    object.depth = in.get();
+    const std::uint32_t depth = in.get();
+    object.depth = depth & ~(1u << 31);
+    object.is_confined = depth >> 31 != 0;
     object.address = in.get_long();
   }
 }
@@ -213,7 +250,8 @@ inline void encode(const Memory& memory, Words& out) {
     out.put(object.content);
     out.put(object.size);
     out.put((object.is_live ? 1u : 0u) | (object.is_shared ? 2u : 0u) | (object.is_stack ? 4u : 0u) |
-            (object.is_local ? 8u : 0u) | (object.block != none ? 16u : 0u) | (object.has_word ? 32u : 0u));
+            (object.is_local ? 8u : 0u) | (object.block != none ? 16u : 0u) | (object.has_word ? 32u : 0u) |
+            (object.is_partly ? 64u : 0u));
     if (object.block == none) continue;
     out.put(static_cast<std::uint32_t>(object.block));
     out.put(static_cast<std::uint32_t>(object.pc));
@@ -235,6 +273,7 @@ inline void decode(std::span<const std::uint32_t> words, std::size_t n_chunks, M
     object.is_stack = (flags & 4) != 0;
     object.is_local = (flags & 8) != 0;
     object.has_word = (flags & 32) != 0;
+    object.is_partly = (flags & 64) != 0;
     if ((flags & 16) == 0) continue;
     object.block = static_cast<std::int32_t>(in.get());
     object.pc = static_cast<std::int32_t>(in.get());

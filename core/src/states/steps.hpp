@@ -55,6 +55,7 @@ class Steps {
         found.push_back(machine_.touch_of(from, machine_.evaluate(thread, i->address), i->size, !is_load));
         return;
       case Operation::join: add_buffer(from, from.threads[at(machine_.awaited_thread(from, thread))], found); return;
+      case Operation::end_scope: add_object(from, machine_.evaluate(thread, i->value), found); return;
       case Operation::recycle: found.push_back(Machine::frees(false)); return;
       case Operation::renew:
       case Operation::release:
@@ -117,6 +118,7 @@ class Steps {
       return;
     }
     for (std::int64_t value = i.low;; ++value) {
+      require_time();
       machine_.choose(copy(from), t, static_cast<Value>(value));
       finish(next_);
       if (value == i.high) return;
@@ -143,6 +145,7 @@ class Steps {
         break;
       case Operation::recycle: recycle(from, t, finish); return;
       case Operation::renew: execute(copy(from)); return;
+      case Operation::end_scope:
       case Operation::release: release(from, t, machine_.evaluate(thread, i->value), execute); return;
       case Operation::exit:
       case Operation::give_back:
@@ -248,6 +251,7 @@ class Steps {
                   [&](Address address) { return machine_.read_byte(from, address); });
     const std::size_t n = commits_.n_results();
     for (std::size_t k = 0; k < n; ++k) {
+      require_time();
       machine_.commit(copy(from), commits_.result(k));
       committed_ = &commits_.result(k);
       execute(next_);

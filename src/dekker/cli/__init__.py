@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
-    """Loads the verbs only here, so that Ctrl-C is heeded from the beginning."""
-    try:
-        from dekker.cli.main import main as run  # noqa: PLC0415
-    except KeyboardInterrupt:
-        print("interrupted: there is no answer yet", file=sys.stderr, flush=True)
-        os._exit(3)
+    """Ctrl-C while the rest is loaded ends it at once: an exception in the middle of an import may become another."""
+    is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_heeded:
+        signal.signal(signal.SIGINT, _end)
+    from dekker.cli.main import main as run  # noqa: PLC0415
+
+    if is_heeded:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
+
+
+def _end(signum: int, frame: object) -> None:
+    print("interrupted: there is no answer yet", file=sys.stderr, flush=True)
+    os._exit(3)
 
 
 __all__ = ["main"]

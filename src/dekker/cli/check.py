@@ -23,10 +23,11 @@ from dekker.cluster import crew_at, explore_with
 from dekker.errors import InputError
 from dekker.frontends.dialect import Dialect
 from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
-from dekker.report.estimate_text import estimate_line, rough
+from dekker.report.estimate_text import estimate_line, lower_bound_line, rough
 from dekker.result import Verdict
-from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate
+from dekker.run.check import CheckOptions, check, check_limits, task_to_estimate, undecided
 from dekker.run.engines import ALL, ENGINES
+from dekker.run.supervision import last_words, supervised
 from dekker.task import Search
 
 if TYPE_CHECKING:
@@ -138,9 +139,15 @@ def command(
         reuse=reuse,
     )
     if estimate:
-        with crew_at(cluster, jobs) as crew:
+        with crew_at(cluster, jobs) as crew, supervised(limits):
             return _show_estimate(paths, options, crew)
-    with crew_at(cluster, jobs) as crew, ProgressLine() as progress:
+
+    def unanswered(reason: str) -> list[tuple[str, str]]:
+        said = undecided(paths, options, reason)
+        record = [] if json_file is None else [("" if json_file == "-" else json_file, f"{check_json(said)}\n")]
+        return record if json_file == "-" else [("", f"{check_text(said)}\n"), *record]
+
+    with crew_at(cluster, jobs) as crew, ProgressLine() as progress, last_words(unanswered):
         report = check(paths, replace(options, explore=explore_with(crew)), progress)
     if witness_file is not None:
         write_run(witness_file, report)
@@ -165,13 +172,16 @@ def _show_estimate(paths: tuple[str, ...], options: CheckOptions, crew: Crew | N
 
     task, seconds = task_to_estimate(paths, options), options.limits.timeout_s or ESTIMATE_SECONDS
     found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
-    print(f"{estimate_line(found.mean, found.low, found.high)} under {task.model.name}")
+    told = (
+        estimate_line(found.mean, found.low, found.high)
+        if found.trusted
+        else lower_bound_line(found.mean, found.at_least)
+    )
+    print(f"{told} under {task.model.name}")
     blocked = f", about {rough(found.blocked)} blocked" if found.blocked >= 0.5 else ""
     print(f"  {found.probes} random probes in {found.time_s:.1f} s{blocked}")
-    if found.heavy:
-        print(
-            "  few probes came to where most executions are, so that there may well be more (--timeout S: more probes)"
-        )
+    if not found.trusted:
+        print("  few probes came to where most executions are, or threads wait for one another")
     return STATUS_UNDECIDED
 
 

@@ -28,8 +28,9 @@ def dialect_options(command: Callable[..., int]) -> Callable[..., int]:
         show_default=True,
         help="What accesses to volatile variables are: plain ones, or relaxed atomics.",
     )
+    @click.option("--overflow", is_flag=True, help="The overflow of signed numbers is a violation (C, C++).")
     @wraps(command)
-    def with_dialect(*arguments: Any, assert_branches: bool, volatile: str, **options: Any) -> int:
-        return command(*arguments, dialect=Dialect(assert_branches, volatile == RELAXED), **options)
+    def with_dialect(*arguments: Any, assert_branches: bool, volatile: str, overflow: bool, **options: Any) -> int:
+        return command(*arguments, dialect=Dialect(assert_branches, volatile == RELAXED, overflow), **options)
 
     return with_dialect

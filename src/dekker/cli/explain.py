@@ -17,6 +17,7 @@ from dekker.models import load_model
 from dekker.report.why import UNDECIDED, why_text
 from dekker.run.check import CheckOptions, check_limits, read_program
 from dekker.run.engines import ENGINES
+from dekker.run.supervision import supervised
 from dekker.run.why import why
 
 
@@ -59,11 +60,13 @@ def command(
     """
     limits = check_limits(unroll, timeout, memory, max_traces)
     options = CheckOptions(None, engine, limits, compiler_flags(), cc, leaks, nondet, reuse=reuse, dialect=dialect)
-    program = read_program(paths, options)
-    if leaks:
-        program = replace(program, property=replace(program.property, leaks=True))
-    chosen = load_model(model or default_model(program))
-    found = why(program, chosen, options, None if versus is None else load_model(versus))
+    for_both = replace(limits, timeout_s=None if timeout is None else 2 * timeout)
+    with supervised(for_both):
+        program = read_program(paths, options)
+        if leaks:
+            program = replace(program, property=replace(program.property, leaks=True))
+        chosen = load_model(model or default_model(program))
+        found = why(program, chosen, options, None if versus is None else load_model(versus))
     print(why_text(found, terminal_width()))
     undecided = UNDECIDED in (found.answer.status, found.other.status if found.other is not None else "")
     return STATUS_UNDECIDED if undecided else STATUS_HOLDS

@@ -11,8 +11,9 @@ from typing import NoReturn
 
 import click
 
-from dekker.errors import DekkerError
+from dekker.errors import DekkerError, LimitReached
 from dekker.interrupts import noted_interrupts
+from dekker.resources import Command
 
 STATUS_HOLDS, STATUS_VIOLATED, STATUS_INPUT, STATUS_UNDECIDED = range(4)
 
@@ -68,6 +69,7 @@ def dekker() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    Command.is_one = True
     try:
         status = _status(arguments)
     except KeyboardInterrupt:
@@ -109,6 +111,12 @@ def _status(arguments: list[str] | None) -> int:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 — the reader went away
         return STATUS_HOLDS
+    except MemoryError:
+        print("UNKNOWN: stopped by memory")
+        return STATUS_UNDECIDED
+    except LimitReached as limit:
+        print(f"UNKNOWN: stopped by {limit.reason}")
+        return STATUS_UNDECIDED
     except OSError as error:
         print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
         return STATUS_INPUT

@@ -14,6 +14,8 @@ from dekker.engines.modular.engine import FEWEST_CONCRETE, MODELS, MOST_CONCRETE
 from dekker.errors import InputError
 from dekker.report.modular_report import modular_json, modular_text
 from dekker.run.modular import MANY, ModularCall, modular
+from dekker.run.supervision import supervised
+from dekker.task import Limits
 
 MOST_THREADS = 64
 
@@ -92,7 +94,7 @@ def command(
     options = ModularOptions(
         model, concrete, instances, timeout, memory, max_states, first_only=not keep_going, progress=progress
     )
-    with progress:
+    with progress, supervised(Limits(timeout_s=timeout, memory_mb=memory)):
         result = modular(paths, ModularCall(options, dict(classes), compiler_flags(), cc))
     if json_file != "-":
         print(modular_text(result))

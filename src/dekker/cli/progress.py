@@ -9,10 +9,14 @@ import signal
 import sys
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from dekker.report.estimate_text import duration, rough
 from dekker.resources import resident_mb
 from dekker.task import EARLIER, Task
+
+if TYPE_CHECKING:
+    from dekker.run.estimate import Estimate
 
 FIRST_S, EVERY_S = 1.0, 0.25
 ESTIMATE_AFTER_S, ESTIMATE_S = 2.0, 0.5
@@ -28,7 +32,7 @@ class ProgressLine:
         self.note = note
         self.shown = sys.stderr.isatty()
         self.started = self.last = time.monotonic()
-        self.in_all: tuple[float, float, float] | None = None
+        self.in_all: Estimate | None = None
         self.asked = False
         self.written = 0
 
@@ -63,10 +67,7 @@ class ProgressLine:
         rate = max(0, done - counts.get(EARLIER, 0)) / seconds if seconds else 0.0
         parts.append(f"{rough(rate)}/s")
         if self.in_all is not None and name == "complete":
-            mean, low, high = self.in_all
-            parts.append(f"about {rough(mean)} in all ({rough(low)} to {rough(high)})")
-            if rate and mean > done:
-                parts.append(f"about {duration((mean - done) / rate)} left")
+            parts += _in_all(self.in_all, done, rate)
         parts += [f"{counts['workers']} workers"] if "workers" in counts else []
         parts.append(f"{resident_mb():.0f} MB")
         return f"{self.note}{', '.join(parts)}"
@@ -79,7 +80,7 @@ class ProgressLine:
             found = estimate(task, ESTIMATE_S)
         except UnsupportedError:
             return
-        self.in_all = (found.mean, found.low, found.high)
+        self.in_all = found
         if found.interrupted:
             signal.raise_signal(signal.SIGINT)  # it was meant for the run itself
 
@@ -94,3 +95,12 @@ class ProgressLine:
             sys.stderr.write(f"\r{' ' * self.written}\r")
             sys.stderr.flush()
             self.written = 0
+
+
+def _in_all(found: Estimate, done: int, rate: float) -> list[str]:
+    if not found.trusted:
+        return [f"at least {rough(found.at_least)} in all"] if found.at_least > done else []
+    parts = [f"about {rough(found.mean)} in all ({rough(found.low)} to {rough(found.high)})"]
+    if rate and found.mean > done:
+        parts.append(f"about {duration((found.mean - done) / rate)} left")
+    return parts

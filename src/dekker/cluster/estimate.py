@@ -7,7 +7,7 @@ import time
 from dekker.cluster.crew import Crew
 from dekker.ir.program import Program
 from dekker.replay.record import model_text
-from dekker.run.estimate import Estimate, estimate_from, probes
+from dekker.run.estimate import Estimate, estimate_from, has_waits, probes
 from dekker.run.witnesses import load_model_text
 from dekker.task import Limits, Task
 from dekker.witness import ModelText
@@ -23,7 +23,7 @@ def estimate_on(crew: Crew, task: Task, seconds: float) -> Estimate:
     found = [future.result() for future in sent]
     runs = [run for part, _ in found for run in part]
     stop = max((stop for _, stop in found), key=lambda name: (name not in ("", "time"), name))
-    return estimate_from(runs, stop, seconds, time.monotonic() - started)
+    return estimate_from(runs, stop, seconds, time.monotonic() - started, waits=has_waits(task.program))
 
 
 def _probes(

@@ -17,6 +17,7 @@ from dekker.ir.expressions import (
     Reg,
     Select,
     Unary,
+    Unset,
 )
 from dekker.ir.instructions import (
     Allocate,
@@ -28,6 +29,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -101,6 +104,8 @@ class Coder:
 
     def _postfix(self, expression: Expr) -> list[int]:
         match expression:
+            case Unset():
+                return [CONSTANT, 1, 0, 0]
             case Const(value):
                 return [CONSTANT, 0, 0, value]
             case Reg(name):
@@ -220,8 +225,10 @@ _FIELDS: dict[type[Instruction], Callable[[Coder, Any], Fields]] = {
     Return: lambda coder, step: {} if step.value is None else {"value": coder.expression(step.value)},
     Call: _call,
     Spawn: _call,
+    Detach: lambda coder, step: {"value": coder.expression(step.thread)},
     Join: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.thread)},
     Allocate: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.size)},
+    EndScope: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.address)},
     Measure: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.address)},
     Recycle: lambda coder, step: coder.destination(step.dst) | {"value": coder.expression(step.size)},
     Renew: lambda coder, step: {

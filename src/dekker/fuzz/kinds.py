@@ -32,6 +32,7 @@ from dekker.fuzz.hardware import (
 )
 from dekker.fuzz.heap import heap_program
 from dekker.fuzz.lang import lang_program
+from dekker.fuzz.lifetimes import lifetimes_program
 from dekker.fuzz.order_pairs import program_of as ordered_program
 from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
@@ -193,6 +194,7 @@ KINDS: dict[str, Kind] = {
     "heap": _of_c(idioms.heap_program),
     "loops": _of_c(loops_c.loops_program),
     "phases": _of_c(loops_c.phases_program),
+    "lifetimes": _of_c(lifetimes_program),
 }
 
 

@@ -26,6 +26,13 @@ class Const:
 
 
 @dataclass(frozen=True, slots=True)
+class Unset(Const):
+    """What a variable holds to which nothing was assigned: 0, every bit of which is indeterminate (`ir.undefined`)."""
+
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Reg:
     name: str
 
@@ -67,6 +74,12 @@ class Select:
 
 
 Expr = Const | Reg | Address | Unary | Binary | Select
+
+
+def is_unset(expression: Expr) -> bool:
+    """What a variable of some size holds to which nothing was assigned."""
+    return isinstance(expression.operand if isinstance(expression, Unary) else expression, Unset)
+
 
 ZERO = Const(0)
 ONE = Const(1)

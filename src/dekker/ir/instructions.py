@@ -50,10 +50,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """A `copy` moves bytes, whatever they hold: they may be indeterminate."""
+
     address: Expr
     value: Expr
     size: int
     order: Order = Order.PLAIN
+    copy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,13 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Detach:
+    """Nobody joins the thread. 0 stands for the one that runs. A thread is joined or detached at most once."""
+
+    thread: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """A thread whose assumption fails stops there; its run is blocked, not complete. What follows depends on the
     condition, as behind a branch, unless it is `loose`."""
@@ -216,7 +226,8 @@ class Choose:
 @dataclass(frozen=True, slots=True)
 class Allocate:
     """`dst` becomes the address of a new object. `stack` objects end with their function; `permanent` ones need not be
-    released."""
+    released, and those of the stack end with their thread. A `confined` object is one that no pointer outlives, so that
+    nobody can notice its end."""
 
     dst: str
     size: Expr
@@ -224,11 +235,22 @@ class Allocate:
     zeroed: bool = False
     stack: bool = False
     permanent: bool = False
+    confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
     address: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class EndScope:
+    """The block is left in which a variable of the stack lives: the object at `address`, if there is one, ends, and
+    `dst` becomes 0. `confined` as in `Allocate`."""
+
+    dst: str
+    address: Expr
+    confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +316,7 @@ Instruction = (
     | Return
     | Spawn
     | Join
+    | Detach
     | Assume
     | Await
     | Assert
@@ -302,6 +325,7 @@ Instruction = (
     | Choose
     | Allocate
     | Free
+    | EndScope
     | Measure
     | Recycle
     | Renew

@@ -46,6 +46,7 @@ from dekker.ir.expressions import (
     Reg,
     Select,
     Unary,
+    Unset,
 )
 from dekker.ir.fences import FENCES
 from dekker.ir.floating import FLOAT_BINARY_OPERATORS, FLOAT_UNARY_OPERATORS, FLOAT_WIDTHS, INTEGER_TO_FLOAT
@@ -62,6 +63,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -146,7 +149,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> _Problem:
 
 def _check_expression(expression: Expr, scope: _Scope, nesting: int = 0) -> None:
     kind = type(expression)
-    if kind is Reg or kind is Const:
+    if kind is Reg or kind is Const or kind is Unset:
         return
     if kind is Address:
         _check_address(expression, scope)  # type: ignore[arg-type]
@@ -316,7 +319,7 @@ def _return(i: Return, scope: _Scope) -> None:
         _check_expression(i.value, scope)
 
 
-def _join(i: Join, scope: _Scope) -> None:
+def _join(i: Join | Detach, scope: _Scope) -> None:
     _check_expression(i.thread, scope)
 
 
@@ -341,7 +344,7 @@ def _allocate(i: Allocate, scope: _Scope) -> None:
     _check_expression(i.size, scope)
 
 
-def _free(i: Free | Measure, scope: _Scope) -> None:
+def _free(i: Free | EndScope | Measure, scope: _Scope) -> None:
     _check_expression(i.address, scope)
 
 
@@ -379,6 +382,7 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Return: _return,
     Spawn: _call,
     Join: _join,
+    Detach: _join,
     Assume: _check_condition,
     Await: _await,
     Assert: _check_condition,
@@ -386,6 +390,7 @@ _RULES: dict[type[Instruction], Callable[[Any, _Scope], None]] = {
     Choose: _choose,
     Allocate: _allocate,
     Free: _free,
+    EndScope: _free,
     Measure: _free,
     Recycle: _recycle,
     Renew: _renew,

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from dekker.execution import Event, Execution, pairs
 from dekker.ir.layout import header_address, thread_at
-from dekker.replay.machine import COMPLETE, ENDED, STOPPED, UNBORN, WAITING, Done, Failure, ThreadRun
+from dekker.replay.machine import (
+    COMPLETE,
+    ENDED,
+    STOPPED,
+    UNBORN,
+    UNINITIALISED,
+    WAITING,
+    Done,
+    Failure,
+    ThreadRun,
+)
 from dekker.replay.world import Allocation, World
 
 DEADLOCK = "deadlock"
@@ -16,6 +27,7 @@ DEADLOCK = "deadlock"
 def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """Accesses outside of objects late, because of what they may be a consequence; lost memory last."""
     yield from (run.failure for run in runs if run.failure is not None)
+    yield from _claimed_twice(world)
     yield from _after_release(world, runs, execution)
     if is_deadlock(runs, execution):
         waiting = [run for run in runs if run.end == WAITING]
@@ -23,7 +35,9 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
         yield Failure(DEADLOCK, "threads wait for ever", first.thread, first.stack)
     for event in execution.events:
         done = _done(runs, event)
-        if done is not None and not done.release and not done.renewal and _is_outside(world, runs, event):
+        unset = done is not None and _is_unset(runs[event.thread], done)
+        is_access = done is not None and not done.release and not done.renewal and not unset
+        if done is not None and is_access and _is_outside(world, runs, event):
             if world.is_released(event.address):
                 yield _use_after_free(event, done)
                 continue
@@ -37,11 +51,24 @@ def _done(runs: Sequence[ThreadRun], event: Event) -> Done | None:
     return None if event.initial or not event.accesses_memory else runs[event.thread].done[event.index]
 
 
+def _is_unset(run: ThreadRun, done: Done) -> bool:
+    """Whether that its address is indeterminate was noted."""
+    return run.failure is not None and run.failure.kind == UNINITIALISED and run.failure.stack == done.stack
+
+
 def _is_outside(world: World, runs: Sequence[ThreadRun], event: Event) -> bool:
     thread = thread_at(event.address)
     if thread is not None and thread < len(runs):
         return False
     return not world.contains(event.address, event.size)
+
+
+def _claimed_twice(world: World) -> Iterator[Failure]:
+    """A thread is joined or detached once, and by one."""
+    handles = Counter(handle for handle, _, _ in world.claims)
+    for handle, thread, stack in reversed(world.claims):
+        if handles[handle] > 1:
+            yield Failure("join", f"thread {handle - 1} is joined or detached twice", thread, stack, handle)
 
 
 # --- freed memory
@@ -102,10 +129,20 @@ def _waits_for_ever(run: ThreadRun, runs: Sequence[ThreadRun], execution: Execut
         return False
     if run.waits_for >= 0:
         return runs[run.waits_for].end not in (COMPLETE, STOPPED)
-    first = next((n for n, e in enumerate(execution.events) if e.thread == run.thread), 0)
-    reads = {first + index for index in range(run.last_round, len(run.done)) if run.done[index].event.kind == "R"}
+    reads = _last_round(run, execution)
     sources = [source for source, read in pairs(execution.relations["rf"]) if read in reads]
     return not any(execution.relations["co"][source] for source in sources)
+
+
+def waiting_reads(runs: Sequence[ThreadRun], execution: Execution) -> frozenset[int]:
+    """What threads that wait have read in their last round."""
+    waiting = (run for run in runs if run.end == WAITING and run.waits_for < 0 and not run.is_idle)
+    return frozenset(read for run in waiting for read in _last_round(run, execution))
+
+
+def _last_round(run: ThreadRun, execution: Execution) -> set[int]:
+    first = next((n for n, e in enumerate(execution.events) if e.thread == run.thread), 0)
+    return {first + index for index in range(run.last_round, len(run.done)) if run.done[index].event.kind == "R"}
 
 
 # --- lost memory

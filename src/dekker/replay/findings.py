@@ -10,11 +10,10 @@ from dekker.execution import FROM_INITIAL, Event, Execution
 from dekker.ir.layout import GAP
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import flagged_pairs
-from dekker.replay.machine import WAITING, Done, Failure
+from dekker.replay.machine import POINTER, UNINITIALISED, WAITING, Failure
 from dekker.replay.names import Names
 from dekker.replay.rebuild import Replayed
 from dekker.replay.runtime_steps import TOO_DEEP
-from dekker.replay.thin_air import Returned
 from dekker.replay.world import Allocation
 from dekker.source import Span
 from dekker.witness import DEADLOCK, FLAG, Finding, Note
@@ -24,6 +23,7 @@ Claimed = tuple[str, Finding]
 
 DATA_RACE = "data-race"
 _LIBRARY_CALL = re.compile(r"`(\w+)`: ")
+_OVERFLOW = "signed overflow"
 _LOCKS = re.compile(r"mutex|lock|mtx")
 _LAST_NULL = 4096
 
@@ -45,7 +45,8 @@ def _finding(failure: Failure, kind: str, message: str, *notes: Note) -> Finding
 def _assertion(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     call = _LIBRARY_CALL.match(failure.message)
     if call is None:
-        return _finding(failure, "assertion", failure.message)
+        kind = "overflow" if failure.message.startswith(_OVERFLOW) else "assertion"
+        return _finding(failure, kind, failure.message)
     return _finding(failure, "lock misuse" if _LOCKS.search(call[1]) else "library misuse", failure.message)
 
 
@@ -83,10 +84,6 @@ def _outside(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     access = f"access to {size} byte{'s' if size != 1 else ''}"
     if address < _LAST_NULL:
         at = f" plus {address}" if address else ""
-        uninitialised = _is_uninitialised(failure, replayed)
-        if uninitialised is not None:
-            message = f"{access} through a pointer that was read from {names.location(uninitialised)} and never written"
-            return _finding(failure, "uninitialised pointer", f"{message} (it is 0 here)")
         return _finding(failure, "null pointer", f"{access} at the null pointer{at}")
     near = _neighbour(address, size, names)
     if near is None:
@@ -124,29 +121,18 @@ def _objects(names: Names) -> Iterator[tuple[int, int, str, Allocation | None]]:
         yield start, allocation.size, names.labels[start], allocation
 
 
-def _is_uninitialised(failure: Failure, replayed: Replayed) -> int | None:
-    """The address from which the pointer was read, if nobody ever wrote there."""
-    done = next((item for item in replayed.runs[failure.thread].done if _is_of(item, failure)), None)
-    shape = done.address if done is not None else None
-    if not isinstance(shape, Returned):
-        return None
-    thread, index = shape.read
-    event = replayed.runs[thread].done[index].event
-    number = replayed.number_of(event)
-    sources = [source for source, row in enumerate(replayed.execution.relations["rf"]) if row >> number & 1]
-    if not any(replayed.execution.events[source].initial for source in sources):
-        return None
-    allocation = replayed.world.allocation_at(event.address)
-    fresh = allocation is not None and not allocation.zeroed and event.address not in replayed.world.written
-    return event.address if fresh else None
-
-
-def _is_of(done: Done, failure: Failure) -> bool:
-    return done.event.address == failure.address and done.stack == failure.stack
+def _uninitialised(failure: Failure, replayed: Replayed, names: Names) -> Finding:
+    kind = "uninitialised pointer" if failure.message.startswith(POINTER) else "uninitialised value"
+    found = replayed.world.allocation_at(failure.address) if failure.address else None
+    if found is None:
+        return _finding(failure, kind, failure.message)
+    message = f"{failure.message}: it comes from `{names.location(failure.address)}`"
+    return _finding(failure, kind, message, _allocated(found, names.labels[found.start]))
 
 
 def _allocated(allocation: Allocation, name: str) -> Note:
-    return Note(f"`{name}` was allocated", allocation.thread, to_frames(allocation.stack))
+    verb = "is declared" if allocation.local else "was allocated"
+    return Note(f"`{name}` {verb}", allocation.thread, to_frames(allocation.stack))
 
 
 def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, list[Note]]:
@@ -157,10 +143,11 @@ def _freed(failure: Failure, replayed: Replayed, names: Names) -> tuple[str, lis
         return "this memory", []
     name = names.labels[found.start]
     notes = [_allocated(found, name)]
+    what = "goes out of scope" if found.local else "is freed"
     if found.start in replayed.world.released:
-        notes.append(Note(f"`{name}` is freed", 0, to_frames(replayed.world.released[found.start])))
+        notes.append(Note(f"`{name}` {what}", 0, to_frames(replayed.world.released[found.start])))
     notes += (
-        Note(f"`{name}` is freed", run.thread, to_frames(done.stack))
+        Note(f"`{name}` {what}", run.thread, to_frames(done.stack))
         for run in replayed.runs
         for done in run.done
         if done.release and done.event.address == found.header and done.stack != failure.stack
@@ -175,7 +162,14 @@ def _is_header(allocation: Allocation, failure: Failure) -> bool:
 def _use_after_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     name, notes = _freed(failure, replayed, names)
     access = f"access to {_bytes(failure.size)} of {name}"
+    if _is_local(failure, replayed):
+        return _finding(failure, "use after scope", f"{access}, a local variable that may be gone by then", *notes)
     return _finding(failure, "use after free", f"{access}, which may be free by then", *notes)
+
+
+def _is_local(failure: Failure, replayed: Replayed) -> bool:
+    found = replayed.world.allocation_at(failure.address)
+    return found is not None and found.local
 
 
 def _double_free(failure: Failure, replayed: Replayed, names: Names) -> Finding:
@@ -277,6 +271,7 @@ _DESCRIBE: dict[str, Callable[[Failure, Replayed, Names], Finding]] = {
     "join": _bad_join,
     "allocation": _bad_allocation,
     "memory": _outside,
+    UNINITIALISED: _uninitialised,
     "use after free": _use_after_free,
     "double free": _double_free,
     "release": _bad_free,

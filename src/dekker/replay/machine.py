@@ -14,21 +14,21 @@ What instructions do is in `steps` and `runtime_steps`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dekker.errors import UnsupportedError
-from dekker.execution import Event, TraceEvent
+from dekker.execution import FROM_INITIAL, Event, TraceEvent
 from dekker.ir.arithmetic import mask
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Await, Order
-from dekker.ir.layout import end_address, start_address
+from dekker.ir.layout import HEADER_SIZE, HEAP_START, end_address, start_address
 from dekker.ir.program import Function
 from dekker.replay.thin_air import Returned, Shape
-from dekker.replay.words import ZERO, Word, apply, number
-from dekker.replay.world import Frame, Stack, World
+from dekker.replay.words import ZERO, Word, apply, number, taken, with_bits
+from dekker.replay.world import Allocation, Frame, Stack, World
 from dekker.source import Span
 
 MAX_SILENT_STEPS = 2_000_000
@@ -37,6 +37,8 @@ MAX_SILENT_STEPS = 2_000_000
 COMPLETE, BLOCKED, WAITING, FAILED, STOPPED = "complete", "blocked", "waiting", "failed", "stopped"
 ENDED = "ended"
 UNBORN = "unborn"
+UNINITIALISED = "uninitialised"
+POINTER = "the pointer that is accessed through"
 
 
 class Mismatch(Exception):
@@ -141,6 +143,7 @@ class Machine:
         self.name = name
         self.trace = trace
         self.taken = 0
+        self.offset = 0
         self.alone = 0
         self.run = ThreadRun(thread)
         self.calls: list[Call] = []
@@ -148,6 +151,7 @@ class Machine:
         self.picked_control: frozenset[int] = frozenset()
         self.linked: int | None = None
         self.heap_used = 0
+        self.scoped: list[Allocation] = []
         self.spawned = False
         self.patient = True
         self.silent = 0
@@ -242,10 +246,28 @@ class Machine:
         self.run.stack = self.stack()
         return End()
 
-    def note_failure(self, kind: str, message: str) -> None:
+    def note_failure(self, kind: str, message: str, address: int = 0, size: int = 0) -> None:
         """Of which the thread need not know yet."""
         if self.run.failure is None:
-            self.run.failure = Failure(kind, message, self.run.thread, self.stack())
+            self.run.failure = Failure(kind, message, self.run.thread, self.stack(), address, size)
+
+    def demand(self, word: Word, what: str) -> None:
+        """What the thread does next must not depend on an indeterminate value."""
+        if word.is_undecided:
+            raise self.fail(UNINITIALISED, _unset_message(what, word), *_unset_place(word))
+
+    def demand_all(self, word: Word, what: str) -> None:
+        if word.undefined:
+            raise self.fail(UNINITIALISED, _unset_message(what, word), *_unset_place(word))
+
+    def note_unset(self, what: str, word: Word) -> None:
+        self.note_failure(UNINITIALISED, _unset_message(what, word), *_unset_place(word))
+
+    def note_shown(self, address: int, size: int, value: Word, *, copy: bool) -> None:
+        """Nothing is stored where others may see it of which not a bit is known."""
+        everything = value.undefined & mask(8 * size) == mask(8 * size)
+        if everything and not copy and self.world.is_for_others(address):
+            self.note_unset("what is stored for others to see", value)
 
     def fail(self, kind: str, message: str, address: int = 0, size: int = 0) -> End:
         self.run.failure = Failure(kind, message, self.run.thread, self.stack(), address, size)
@@ -321,12 +343,25 @@ class Machine:
 
     def read(self, address: Word, size: int, order: Order, tags: frozenset[str]) -> tuple[int, Word]:
         item = self.take_access("R", address, size, None)
+        if address.undefined:
+            self.note_unset(POINTER, address)
         event = self.event("R", address.value, size, item.value, order, tags)
         index = self.emit(event, {"addr": address.sources, "pick-addr": address.picked}, address.shape)
-        return index, Word(item.value, Returned((self.run.thread, index)), frozenset((index,)))
+        initial = item.link == FROM_INITIAL
+        bits, origin = self.world.unset(address.value, size) if initial else self.world.unset_write(item.link)
+        word = Word(item.value, Returned((self.run.thread, index)), frozenset((index,)), frozenset(), bits, origin)
+        return index, word
 
-    def write(self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str]) -> int:
+    def write(
+        self, address: Word, size: int, value: Word, order: Order, tags: frozenset[str], *, copy: bool = False
+    ) -> int:
         self.take_access("W", address, size, value.value)
+        if address.undefined:
+            self.note_unset(POINTER, address)
+        if value.undefined:
+            self.note_shown(address.value, size, value, copy=copy)
+            bits = value.undefined & mask(8 * size) if address.value >= HEAP_START else 0
+            self.world.unset_writes[self.offset + self.taken - 1] = (bits, value.origin)
         event = self.event("W", address.value, size, value.value, order, tags)
         dependencies = {
             "addr": address.sources,
@@ -376,17 +411,57 @@ class Machine:
 
     def leave(self, result: Word) -> None:
         """Returns from a function."""
+        self.end_objects([item for item in self.scoped if len(item.stack) == len(self.calls) and not item.permanent])
         if len(self.calls) == 1:
             raise self.end_thread(result)
         call = self.calls.pop()
         self.rounds = {place: index for place, index in self.rounds.items() if place[0] <= len(self.calls)}
         self.set(call.result, result)
 
+    def end_objects(self, over: Sequence[Allocation]) -> None:
+        """What nobody may access any more."""
+        self.scoped = [item for item in self.scoped if item not in over]
+        for item in reversed(over):
+            if self.ends_alone(item):
+                self.world.released[item.start] = self.stack()
+            else:
+                self.release(item)
+
+    def ends_alone(self, item: Allocation) -> bool:
+        """Before there are other threads, the end of an object need not be an event."""
+        if self.alone:
+            return True
+        following = self.peek()
+        is_event = self.next_is("W") and following is not None and following.address == item.header
+        return not is_event and not self.taken and self.run.thread == 0 and len(self.world.starts) == 1
+
+    def release(self, found: Allocation) -> None:
+        for written in self.write_to_parts(found):
+            self.mark(written, release=True)
+
+    def write_to_parts(self, found: Allocation) -> Iterator[int]:
+        """To the header of an object, and to those parts that the trace says."""
+        yield self.write(number(found.header), HEADER_SIZE, ZERO, Order.PLAIN, frozenset())
+        while self.next_is("W"):
+            item = self.peek()
+            if item is None or not found.contains(item.address, item.size):
+                return
+            yield self.write(number(item.address), item.size, ZERO, Order.PLAIN, frozenset())
+
     def end_thread(self, result: Word) -> End:
         if self.spawned:
             self.fence("mfence")
             self.write(number(end_address(self.run.thread)), 8, result, Order.SEQ_CST, frozenset())
         return self.end(COMPLETE)
+
+
+def _unset_message(what: str, word: Word) -> str:
+    where = f": `{word.origin}`" if isinstance(word.origin, str) else ""
+    return f"{what} was never set{where}"
+
+
+def _unset_place(word: Word) -> tuple[int, int]:
+    return (word.origin, 1) if isinstance(word.origin, int) else (0, 0)
 
 
 Step = Callable[[Machine, Any], None]
@@ -406,12 +481,15 @@ def _unary(machine: Machine, expression: Unary) -> Word:
 def _select(machine: Machine, expression: Select) -> Word:
     condition = machine.value(expression.condition)
     chosen = machine.value(expression.then if condition.value else expression.other)
+    if condition.is_undecided:
+        chosen = with_bits(chosen, mask(64), condition)
     if not (condition.sources or condition.picked):
         return chosen
     return replace(chosen, picked=chosen.picked | condition.sources | condition.picked)
 
 
 _EVALUATE: dict[type, Callable[[Machine, Any], Word]] = {
+    Unset: lambda machine, expression: taken(0, mask(64), "a variable"),
     Const: lambda machine, expression: number(expression.value),
     Reg: lambda machine, expression: machine.calls[-1].registers.get(expression.name, ZERO),
     Address: lambda machine, expression: number(machine.places.resolve(expression)),

@@ -32,14 +32,18 @@ class Reordering:
     pairs: tuple[Pair, ...]
 
 
-def reordering(model: Model, execution: Execution) -> Reordering | None:
-    """None if the execution is one of an interleaving."""
+def reordering(model: Model, execution: Execution, beside: frozenset[int] = frozenset()) -> Reordering | None:
+    """None if the execution is one of an interleaving. Events `beside` the point are on the cycle only if each goes
+    through some."""
     relations = {name: _rows(name, execution) for name in ("po", *COMMUNICATION)}
     together = [0] * len(execution.events)
     for rows in relations.values():
         together = [a | b for a, b in zip(together, rows, strict=True)]
     plain = sum(1 << n for n, event in enumerate(execution.events) if event.span is None or "(" not in event.span.text)
-    cycle = shortest_cycle(together, plain) or shortest_cycle(together)
+    relevant = ~sum(1 << n for n in beside)
+    cycle = None
+    for among in dict.fromkeys((plain & relevant, relevant, plain, -1)):
+        cycle = cycle or shortest_cycle(together, among)
     if cycle is None:
         return None
     steps = tuple((a, _relation(relations, a, b), b) for a, b in pairwise(cycle))

@@ -9,7 +9,7 @@ what is called, joined or freed, controls everything behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dekker.errors import UnsupportedError
@@ -18,6 +18,8 @@ from dekker.ir.flow import begins_alone
 from dekker.ir.instructions import (
     Allocate,
     Call,
+    Detach,
+    EndScope,
     Exit,
     Free,
     Join,
@@ -32,7 +34,6 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.layout import (
     ALLOCATION_GAP,
-    HEADER_SIZE,
     HEAP_PER_THREAD,
     end_address,
     heap_address,
@@ -44,7 +45,7 @@ from dekker.ir.program import Function
 from dekker.replay.frames import note_function
 from dekker.replay.machine import BLOCKED, ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
-from dekker.replay.words import ZERO, Word, number
+from dekker.replay.words import ZERO, Word, number, taken
 from dekker.replay.world import Allocation, Start
 
 MAX_CALLS = 1_000
@@ -67,6 +68,7 @@ def _call(machine: Machine, instruction: Call) -> None:
 def _callee(machine: Machine, expression: Expr) -> Function:
     direct = expression.symbol if isinstance(expression, Address) and not expression.offset else None
     word = machine.value(expression)
+    machine.demand_all(word, "what is called")
     machine.depend_on(word)
     address = word.value
     function = machine.world.program.function_by_name.get(direct) if direct is not None else None
@@ -78,6 +80,7 @@ def _callee(machine: Machine, expression: Expr) -> Function:
 
 def _deciding(machine: Machine, expression: Expr) -> int:
     word = machine.value(expression)
+    machine.demand_all(word, "what decides here")
     machine.depend_on(word)
     return word.value
 
@@ -91,7 +94,10 @@ def _return(machine: Machine, instruction: Return) -> None:
 
 
 def _exit(machine: Machine, instruction: Exit) -> None:
-    raise machine.end(ENDED) if instruction.everything else machine.end_thread(ZERO)
+    if instruction.everything:
+        raise machine.end(ENDED)
+    machine.end_objects(machine.scoped)
+    raise machine.end_thread(ZERO)
 
 
 def _refuse(machine: Machine, instruction: Refuse) -> None:
@@ -103,7 +109,8 @@ def _refuse(machine: Machine, instruction: Refuse) -> None:
 
 def _spawn(machine: Machine, instruction: Spawn) -> None:
     function = _callee(machine, instruction.function)
-    arguments = tuple(number(word.value) for word in _values(machine, instruction.arguments))
+    given = _values(machine, instruction.arguments)
+    arguments = tuple(taken(word.value, word.undefined, word.origin) for word in given)
     machine.fence("mfence")
     item = machine.peek()
     child = thread_at(item.address) if item is not None and item.kind == "W" else None
@@ -124,13 +131,27 @@ def _join(machine: Machine, instruction: Join) -> None:
     if start is None or start.parent < 0:
         if machine.patient:
             raise NotYet
-        raise machine.fail("join", f"join of {handle}, which is no thread", handle)
+        raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
+    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
     if machine.peek() is None:
         machine.run.waits_for = handle - 1
         raise machine.end(WAITING)
     _, word = machine.read(number(end_address(handle - 1)), 8, Order.SEQ_CST, frozenset())
     machine.fence("mfence")
     machine.set(instruction.dst, word)
+
+
+def _detach(machine: Machine, instruction: Detach) -> None:
+    """Whether others join or detach it, too, is asked when all have been run."""
+    handle = _deciding(machine, instruction.thread) or machine.run.thread + 1
+    start = machine.world.starts.get(handle - 1)
+    if start is not None and start.parent < 0 and handle == machine.run.thread + 1:
+        return
+    if start is None or start.parent < 0:
+        if machine.patient:
+            raise NotYet
+        raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
+    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
 
 
 # --- objects
@@ -142,7 +163,7 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         raise machine.fail("allocation", f"allocation of {size} bytes", size)
     start = heap_address(machine.run.thread, machine.heap_used)
     machine.heap_used += heap_use(size)
-    machine.world.allocations[start] = Allocation(
+    found = machine.world.allocations[start] = Allocation(
         start,
         size,
         machine.run.thread,
@@ -152,6 +173,8 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         instruction.stack,
         instruction.permanent,
     )
+    if found.local and not instruction.confined:
+        machine.scoped.append(found)
     machine.set(instruction.dst, number(start))
 
 
@@ -168,12 +191,12 @@ def _releasable(machine: Machine, address: int) -> Allocation:
 
 
 def _measure(machine: Machine, instruction: Measure) -> None:
-    found = _releasable(machine, machine.value(instruction.address).value)
+    found = _releasable(machine, _deciding(machine, instruction.address))
     machine.set(instruction.dst, number(found.size))
 
 
 def _free_alone(machine: Machine, instruction: Free) -> None:
-    address = machine.value(instruction.address).value
+    address = _deciding(machine, instruction.address)
     if address:
         found = _releasable(machine, address)
         if address in machine.world.released:
@@ -185,18 +208,13 @@ def _free(machine: Machine, instruction: Free) -> None:
     address = _deciding(machine, instruction.address)
     if address == 0:
         return
-    for written in _write_to_parts(machine, _releasable(machine, address)):
-        machine.mark(written, release=True)
+    machine.release(_releasable(machine, address))
 
 
-def _write_to_parts(machine: Machine, allocation: Allocation) -> Iterator[int]:
-    """To the header, and to those parts that the trace says."""
-    yield machine.write(number(allocation.header), HEADER_SIZE, ZERO, Order.PLAIN, frozenset())
-    while machine.next_is("W"):
-        item = machine.peek()
-        if item is None or not allocation.contains(item.address, item.size):
-            return
-        yield machine.write(number(item.address), item.size, ZERO, Order.PLAIN, frozenset())
+def _end_scope(machine: Machine, instruction: EndScope) -> None:
+    start = machine.value(instruction.address).value
+    machine.set(instruction.dst, ZERO)
+    machine.end_objects([item for item in machine.scoped if item.start == start])
 
 
 def _recycle(machine: Machine, instruction: Recycle) -> None:
@@ -221,7 +239,7 @@ def _renew(machine: Machine, instruction: Renew) -> None:
         raise machine.end(BLOCKED)
     renewed = replace(found, thread=machine.run.thread, stack=machine.stack(), zeroed=instruction.zeroed)
     machine.world.renewals.setdefault(address, []).append(renewed)
-    for written in _write_to_parts(machine, found):
+    for written in machine.write_to_parts(found):
         machine.mark(written, renewal=True)
 
 
@@ -239,8 +257,10 @@ RUNTIME_STEPS: dict[type, Step] = {
     Exit: _exit,
     Spawn: _spawn,
     Join: _join,
+    Detach: _detach,
     Allocate: _allocate,
     Free: _free,
+    EndScope: _end_scope,
     Measure: _measure,
     Recycle: _recycle,
     Renew: _renew,

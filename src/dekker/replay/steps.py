@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
+from dekker.ir.expressions import Expr, is_unset
 from dekker.ir.flow import reads_between
 from dekker.ir.instructions import (
     Assert,
@@ -21,13 +22,19 @@ from dekker.ir.instructions import (
     Store,
     StoreConditional,
 )
-from dekker.replay.machine import BLOCKED, WAITING, Machine, Mismatch, Step
+from dekker.ir.undefined import of_binary, partly
+from dekker.replay.machine import BLOCKED, FAILED, POINTER, WAITING, Machine, Mismatch, Step
 from dekker.replay.thin_air import computed, limited
-from dekker.replay.words import Word, apply, number
+from dekker.replay.words import Word, apply, number, taken, with_bits
+
+CONDITION = "what decides here"
 
 
 def _assign(machine: Machine, instruction: Assign) -> None:
-    machine.set(instruction.dst, machine.value(instruction.value))
+    word = machine.value(instruction.value)
+    if is_unset(instruction.value):
+        word = replace(word, origin=instruction.dst.partition("%")[0] or "a variable")
+    machine.set(instruction.dst, word)
 
 
 # --- memory
@@ -47,7 +54,7 @@ def _load(machine: Machine, instruction: Load) -> None:
 def _store(machine: Machine, instruction: Store) -> None:
     address = machine.value(instruction.address)
     value = machine.cut(instruction.value, instruction.size)
-    machine.write(address, instruction.size, value, instruction.order, frozenset())
+    machine.write(address, instruction.size, value, instruction.order, frozenset(), copy=instruction.copy)
 
 
 def _store_conditional(machine: Machine, instruction: StoreConditional) -> None:
@@ -90,6 +97,7 @@ def _quiet_exchange(machine: Machine, instruction: Rmw, address: Word, operand: 
     """It found what it would write, and its thread waits."""
     tags = frozenset(("AMO", "QUIET"))
     _, old = machine.read(address, instruction.size, instruction.order, tags)
+    _note_comparison(machine, 8 * instruction.size, old, operand)
     if old.value != operand.value:
         found = f"it read {old.value} and writes {operand.value}"
         raise Mismatch(f"{machine.name}: an exchange{machine.where()} only reads, but {found}")
@@ -101,12 +109,27 @@ def _updated(op: str, width: int, old: Word, operand: Word) -> Word:
     if op == "xchg":
         return operand
     result = RMW_OPERATORS[op](width, old.value, operand.value)
-    return Word(
+    found = Word(
         result,
         limited(computed(op, width, old.shape, operand.shape), result),
         old.sources | operand.sources,
         operand.picked,
     )
+    return with_bits(found, _compared_bits(op, width, old, operand), old, operand)
+
+
+def _compared_bits(op: str, width: int, old: Word, operand: Word) -> int:
+    if not old.undefined and not operand.undefined:
+        return 0
+    return of_binary(op, width, partly(old.value, old.undefined), partly(operand.value, operand.undefined))
+
+
+def _note_comparison(machine: Machine, width: int, old: Word, expected: Word) -> None:
+    """Nobody knows how it ends, so the trace may end there."""
+    if _compared_bits("eq", width, old, expected):
+        machine.note_unset("what is compared", old if old.undefined else expected)
+        if machine.peek() is None:
+            raise machine.end(FAILED)
 
 
 def _compare_exchange(machine: Machine, instruction: CompareExchange) -> None:
@@ -117,6 +140,7 @@ def _compare_exchange(machine: Machine, instruction: CompareExchange) -> None:
     tags = frozenset(("AMO", "RMW") if succeeds else ("AMO",))
     order = instruction.order if succeeds else instruction.failure_order
     index, old = machine.read(address, size, order, tags)
+    _note_comparison(machine, 8 * size, old, expected)
     if succeeds != (old.value == expected.value) and (succeeds or not instruction.weak):
         outcome = "succeeds" if succeeds else "fails"
         raise Mismatch(
@@ -148,8 +172,17 @@ def _fence(machine: Machine, instruction: Fence) -> None:
 # --- control
 
 
+def _demand_set(machine: Machine, condition: Word, *, loose: bool) -> None:
+    """Of what is loose the thread need not know yet."""
+    if not loose or machine.peek() is None:
+        machine.demand(condition, CONDITION)
+    elif condition.is_undecided:
+        machine.note_unset(CONDITION, condition)
+
+
 def _branch(machine: Machine, instruction: Branch) -> None:
     condition = machine.value(instruction.condition)
+    _demand_set(machine, condition, loose=instruction.loose)
     if not instruction.loose:
         machine.depend_on(condition)
     if condition.value:
@@ -158,6 +191,7 @@ def _branch(machine: Machine, instruction: Branch) -> None:
 
 def _assume(machine: Machine, instruction: Assume) -> None:
     condition = machine.value(instruction.condition)
+    _demand_set(machine, condition, loose=instruction.loose)
     if not instruction.loose:
         machine.depend_on(condition)
     if not condition.value:
@@ -167,6 +201,7 @@ def _assume(machine: Machine, instruction: Assume) -> None:
 def _await(machine: Machine, instruction: Await) -> None:
     """A thread whose condition fails reads again; that its trace ends there means that it waits for ever."""
     condition = machine.value(instruction.condition)
+    machine.demand(condition, CONDITION)
     machine.depend_on(condition)
     if condition.value:
         return
@@ -183,6 +218,9 @@ def _assert(machine: Machine, instruction: Assert) -> None:
     condition = machine.value(instruction.condition)
     if not instruction.loose:
         machine.depend_on(condition)
+    _demand_set(machine, condition, loose=instruction.loose)
+    if condition.is_undecided:
+        return
     if condition.value:
         return
     if not instruction.loose or machine.peek() is None:
@@ -218,23 +256,33 @@ STEPS: dict[type, Step] = {
 
 
 def _load_alone(machine: Machine, instruction: Load) -> None:
-    word = _read_alone(machine, machine.value(instruction.address).value, instruction.size)
+    word = _read_alone(machine, _place_alone(machine, instruction.address), instruction.size)
     machine.set(instruction.dst, apply("sext", 8 * instruction.size, word) if instruction.signed else word)
 
 
 def _read_alone(machine: Machine, address: int, size: int) -> Word:
     _demand_object(machine, address, size)
-    return number(machine.world.read(address, size))
+    return taken(machine.world.read(address, size), *machine.world.unset(address, size))
 
 
 def _store_alone(machine: Machine, instruction: Store) -> None:
     value = machine.cut(instruction.value, instruction.size)
-    _write_alone(machine, machine.value(instruction.address).value, instruction.size, value)
+    _write_alone(machine, _place_alone(machine, instruction.address), instruction.size, value, copy=instruction.copy)
 
 
-def _write_alone(machine: Machine, address: int, size: int, value: Word) -> None:
+def _place_alone(machine: Machine, address: Expr) -> int:
+    word = machine.value(address)
+    machine.demand_all(word, POINTER)
+    return word.value
+
+
+def _write_alone(machine: Machine, address: int, size: int, value: Word, *, copy: bool = False) -> None:
     _demand_object(machine, address, size)
-    machine.world.write(address, size, value.value, machine.span)
+    if value.undefined:
+        machine.note_shown(address, size, value, copy=copy)
+        if machine.run.failure is not None:
+            raise machine.end(FAILED)
+    machine.world.write(address, size, value, machine.span)
 
 
 def _demand_object(machine: Machine, address: int, size: int) -> None:
@@ -247,15 +295,18 @@ def _demand_object(machine: Machine, address: int, size: int) -> None:
 
 
 def _rmw_alone(machine: Machine, instruction: Rmw) -> None:
-    address, size = machine.value(instruction.address).value, instruction.size
+    address, size = _place_alone(machine, instruction.address), instruction.size
     old, operand = _read_alone(machine, address, size), machine.cut(instruction.operand, size)
     _write_alone(machine, address, size, _updated(instruction.op, 8 * size, old, operand))
     machine.set(instruction.dst, old)
 
 
 def _compare_exchange_alone(machine: Machine, instruction: CompareExchange) -> None:
-    address, size = machine.value(instruction.address).value, instruction.size
+    address, size = _place_alone(machine, instruction.address), instruction.size
     old, expected = _read_alone(machine, address, size), machine.cut(instruction.expected, size)
+    _note_comparison(machine, 8 * size, old, expected)
+    if machine.run.failure is not None:
+        raise machine.end(FAILED)
     succeeds = old.value == expected.value
     if succeeds:
         _write_alone(machine, address, size, machine.cut(instruction.desired, size))

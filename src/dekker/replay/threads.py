@@ -15,6 +15,7 @@ from dekker.replay.words import Word, number
 from dekker.replay.world import Start, World
 
 MAX_THREADS = 1_000
+MAX_ROUNDS = 20
 
 
 _STEPS = Steps({**STEPS, **RUNTIME_STEPS}, {**STEPS_ALONE, **RUNTIME_STEPS_ALONE})
@@ -27,11 +28,25 @@ class Runs:
 
 
 def run_threads(program: Program, places: Layout, trace: Trace) -> Runs:
-    """`Mismatch` if a thread does anything else than its part of the trace."""
+    """`Mismatch` if a thread does anything else than its part of the trace. What others write may be indeterminate:
+    threads are run again until nothing new is known about that."""
+    runs = _run_once(program, places, trace, None)
+    for _ in range(MAX_ROUNDS):
+        if runs.world.is_settled:
+            break
+        runs = _run_once(program, places, trace, runs.world)
+    return runs
+
+
+def _run_once(program: Program, places: Layout, trace: Trace, before: World | None) -> Runs:
     alone, parts = _by_thread(program, trace)
-    world = World(program, places)
+    world = World(program, places, before=before)
     machines = [Machine(world, _STEPS, n, f"thread {_name(program, n)}", part) for n, part in enumerate(parts)]
     machines[0].alone = alone
+    offset = 1 if trace and trace[0].kind == "P" else 0
+    for machine, part in zip(machines, parts, strict=True):
+        machine.offset = offset
+        offset += len(part)
     for machine, thread in zip(machines, program.threads, strict=False):
         function = program.function_by_name[thread.function]
         world.starts[machine.run.thread] = Start(function, ())

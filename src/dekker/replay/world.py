@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dekker.ir.layout import FREED_WORD, FREED_WORD_SIZE, Layout, header_address
+from dekker.ir.layout import FREED_WORD, FREED_WORD_SIZE, Layout, header_address, thread_at
 from dekker.ir.memory import InitialMemory
 from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function, Program
-from dekker.replay.words import Word
+from dekker.replay.words import Origin, Word
 from dekker.source import Span
 
 
@@ -70,6 +70,16 @@ class World:
     """Objects that were allocated again after they were freed."""
     written: dict[int, tuple[int, Span | None]] = field(default_factory=dict)
     """Bytes that the first thread wrote before there were others, and where."""
+    unset_bytes: dict[int, tuple[int, Origin]] = field(default_factory=dict)
+    """Of these, what is indeterminate."""
+    unset_writes: dict[int, tuple[int, Origin]] = field(default_factory=dict)
+    """By position in the trace, the indeterminate bits of what is written."""
+    before: World | None = None
+    """What an earlier run of the threads has found out."""
+    is_early: bool = False
+    """Something was read from an object that may be there later."""
+    claims: list[tuple[int, int, Stack]] = field(default_factory=list)
+    """Threads that are joined or detached, by whom and where."""
 
     def __post_init__(self) -> None:
         self.initial = InitialMemory(self.program, self.places)
@@ -108,13 +118,50 @@ class World:
         found = self.written.get(address)
         return found[0] if found is not None else self.initial.read(address, 1)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether another run of the threads would find out no more about what is indeterminate."""
+        if self.before is None:
+            return not self.unset_writes and not self.is_early
+        return self.unset_writes == self.before.unset_writes
+
+    def unset(self, address: int, size: int) -> tuple[int, Origin]:
+        """The indeterminate bits of the initial state. What global objects hold always counts as set."""
+        found = self.allocation_at(address) or (self.before and self.before.allocation_at(address))
+        if not found:
+            self.is_early = self.is_early or (self.before is None and thread_at(address) is None)
+            return 0, None
+        whole = 0 if found.zeroed else 0xFF
+        bits, origin = 0, None
+        for i in range(size):
+            known = (0, None) if address + i in self.written else (whole, address)
+            byte, source = self.unset_bytes.get(address + i, known)
+            bits |= byte << 8 * i
+            origin = source if byte else origin
+        return bits, origin
+
+    def unset_write(self, position: int) -> tuple[int, Origin]:
+        """Of a write that may not have been run yet."""
+        nothing: tuple[int, Origin] = (0, None)
+        known = self.before.unset_writes.get(position, nothing) if self.before else nothing
+        return self.unset_writes.get(position, known)
+
+    def is_for_others(self, address: int) -> bool:
+        """Whether other threads may access it: a global object, or the heap."""
+        found = self.allocation_at(address)
+        return thread_at(address) is None and (found is None or not (found.local or found.permanent))
+
     def writer(self, address: int) -> Span | None:
         """Where the first thread wrote this byte before there were others."""
         return self.written.get(address, (0, None))[1]
 
-    def write(self, address: int, size: int, value: int, span: Span | None) -> None:
+    def write(self, address: int, size: int, word: Word, span: Span | None) -> None:
         for i in range(size):
-            self.written[address + i] = (value >> 8 * i & 0xFF, span)
+            self.written[address + i] = (word.value >> 8 * i & 0xFF, span)
+            if word.undefined and self.allocation_at(address):
+                self.unset_bytes[address + i] = (word.undefined >> 8 * i & 0xFF, word.origin)
+            else:
+                self.unset_bytes.pop(address + i, None)
 
     def function_at(self, address: int) -> Function | None:
         place = self.places.locate(address)

@@ -37,7 +37,8 @@ class CheckViolation:
 class CheckReport:
     """What was checked, and what was found. `error` says why there is no answer, if there is none. `ranges` are those
     of numbers that the program leaves open, where not all were tried. `reuse`: memory that was freed might be allocated
-    again; None if that can make no difference."""
+    again; None if that can make no difference. `unchecked` is what is undefined in the language of the program, and not
+    looked for."""
 
     paths: tuple[str, ...]
     model: str
@@ -49,6 +50,7 @@ class CheckReport:
     time_s: float
     error: str | None = None
     ranges: tuple[tuple[int, int], ...] = ()
+    unchecked: tuple[str, ...] = ()
     reuse: bool | None = None
 
     @property
@@ -212,6 +214,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "violations": len(report.violations),
         },
         "violation": _violation(report.violations, witness) if report.violations else None,
+        **({"unchecked": list(report.unchecked)} if report.unchecked else {}),
         **({"schedule": schedule_record(result.examples.schedule)} if result.examples.schedule else {}),
     }
 

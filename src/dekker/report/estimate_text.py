@@ -23,6 +23,15 @@ def estimate_line(mean: float, low: float, high: float) -> str:
     return f"about {rough(mean)} complete executions (likely {rough(low)} to {rough(high)})"
 
 
+def lower_bound_line(mean: float, at_least: float) -> str:
+    """Where there is no interval that could be trusted."""
+    if not at_least:
+        return "no probe came to a complete execution: how many there are is open"
+    if at_least == 1:
+        return f"perhaps {rough(mean)} complete executions: more than a guess is not possible"
+    return f"at least {rough(at_least)} complete executions, perhaps {rough(mean)} or far more"
+
+
 def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from pathlib import PurePath
 
 from dekker.errors import DekkerError
 from dekker.ir.layout import layout
@@ -136,6 +137,12 @@ def record_error(file: str, error: DekkerError, model: str = "", engine: str = "
             diagnostic.hint,
         ),
     )
+
+
+def record_stopped(file: str, model: str, engine: str, reason: str, time_s: float) -> Record:
+    """Of a test of which nothing is known but the limit that it met."""
+    name = PurePath(file).stem
+    return Record(file, name, model, engine, verdict="Unknown", stopped_by=reason, time_s=time_s)
 
 
 def _litmus_verdict(program: Program, result: Result) -> str:

@@ -12,17 +12,18 @@ from functools import partial
 from pathlib import Path
 
 from dekker.cat.model import Model
-from dekker.errors import DekkerError, InputError, UnsupportedError
+from dekker.errors import DekkerError, InputError, LimitReached, UnsupportedError
 from dekker.frontends import EXTENSIONS, default_model, is_c, parse_files, parse_program, read_text
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.native import Explore, explorer_with
-from dekker.report.record import Record, record_error, record_result
+from dekker.report.record import Record, record_error, record_result, record_stopped
 from dekker.result import Result
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
 from dekker.run.processes import worker_processes
+from dekker.run.supervision import supervised
 from dekker.source import Source
 from dekker.task import Limits, Progress, Search, Task, Watcher
 from dekker.witness import ModelText
@@ -112,6 +113,16 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
     stop a batch."""
     if test.error is not None:
         return record_error(test.path, test.error)
+    started = time.perf_counter()
+    try:
+        with supervised(options.limits, memory_factor=2 if options.search.compact else 1):
+            return _run_test(test, options, raises=raises, progress=progress)
+    except LimitReached as limit:
+        model, engine = options.model or "", options.engine or ""
+        return record_stopped(test.path, model, engine, limit.reason, time.perf_counter() - started)
+
+
+def _run_test(test: Test, options: BatchOptions, *, raises: bool, progress: Progress | None) -> Record:
     file, started = test.path, time.perf_counter()
     model_name = options.model or ""
     try:
@@ -147,6 +158,8 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
         if raises:
             raise nested from None
         return record_error(file, nested, model_name, options.engine or "")
+    except MemoryError:
+        raise
     except Exception as error:
         if raises or os.environ.get("DEKKER_DEBUG"):
             raise

@@ -11,7 +11,7 @@ from typing import Any
 
 from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
-from dekker.errors import InputError
+from dekker.errors import InputError, LimitReached
 from dekker.frontends import default_model, parse_files
 from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.interrupts import search_begins
@@ -19,7 +19,7 @@ from dekker.ir.instructions import Choose
 from dekker.ir.passes.reuse import frees_and_allocates, reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
-from dekker.models import load_model
+from dekker.models import OF_C, load_model
 from dekker.native import Explore, explore, explorer_with
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
@@ -30,8 +30,11 @@ from dekker.run.prepare import prepare, with_reuse
 from dekker.run.slices import NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
+from dekker.run.supervision import supervised
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
+ARCHITECTURE_OF_C = "C"
+UNCHECKED = ("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers")
 OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
@@ -85,15 +88,31 @@ class CheckOptions:
 
 
 def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None = None) -> CheckReport:
+    """If a limit is met where no engine looks at it, what there is to say is that it was."""
     started = time.perf_counter()
+    try:
+        with supervised(options.limits, memory_factor=2 if options.search.compact else 1):
+            report = _check(paths, options, progress)
+    except LimitReached as limit:
+        report = undecided(paths, options, limit.reason)
+    return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
+
+
+def undecided(paths: Sequence[str], options: CheckOptions, reason: str) -> CheckReport:
+    """Nothing was found before the limit."""
+    model, engine = options.model or "its model", options.engine or RSMC
+    result = Result(stopped_by=reason)
+    return CheckReport(tuple(paths), model, engine, options.limits, Verdict.UNKNOWN, (), result, 0.0)
+
+
+def _check(paths: Sequence[str], options: CheckOptions, progress: Progress | None) -> CheckReport:
     if options.checkpoint is not None:
         require_place(options.checkpoint)
     program = read_program(paths, options)
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
-    report = check_program(program, model, options, progress, {"paths": list(paths)})
-    return replace(report, paths=tuple(paths), time_s=time.perf_counter() - started)
+    return check_program(program, model, options, progress, {"paths": list(paths)})
 
 
 def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer | None:
@@ -126,7 +145,12 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
         max_traces=options.limits.max_traces,
     )
     task = replace(task, limits=limits, progress=progress, jobs=options.jobs, explorer=explorer)
-    report = check_task(task, replace(options, engine=RSMC, limits=limits))
+    options = replace(options, model=task.model.name, engine=RSMC, limits=limits)
+    try:
+        with supervised(limits):
+            report = check_task(task, options)
+    except LimitReached as limit:
+        report = undecided((), options, limit.reason)
     return replace(report, paths=tuple(about.get("paths", ())), time_s=time.perf_counter() - started)
 
 
@@ -178,7 +202,16 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         time.perf_counter() - started,
         ranges=ranges,
         reuse=_reuse(program),
+        unchecked=_unchecked(program, model.name, options),
     )
+
+
+def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str, ...]:
+    """What is undefined in C, and may be in the program all the same."""
+    if program.architecture != ARCHITECTURE_OF_C:
+        return ()
+    found = UNCHECKED if options.dialect.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
+    return found if model in OF_C else (*found, "data races")
 
 
 def _limits_used(limits: Limits, result: Result) -> Limits:

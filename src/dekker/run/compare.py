@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dekker.cat.model import Model
-from dekker.errors import ModelError, UnsupportedError
+from dekker.errors import LimitReached, ModelError, UnsupportedError
 from dekker.frontends import default_model
 from dekker.ir.program import Program
 from dekker.models import load_model
 from dekker.report.check_report import CheckReport
 from dekker.result import Result, Verdict
-from dekker.run.check import CheckOptions, check_program, read_program
+from dekker.run.check import CheckOptions, check_program, read_program, undecided
 from dekker.run.fit import require_fit
 from dekker.run.prepare import compile_for
+from dekker.run.supervision import supervised
 from dekker.task import Progress
 
 USUAL_MODELS = ("sc", "tso", "pso", "power", "aarch64")
@@ -38,9 +39,10 @@ def program_and_models(
 ) -> tuple[Program, list[Model]]:
     """Without names these are the usual models and the program's own, as far as they know its fences and memory
     orders."""
-    models = [load_model(name) for name in dict.fromkeys(names)]
-    program = read_program(paths, options)
-    return program, models or fitting_models(program)
+    with supervised(options.limits):
+        models = [load_model(name) for name in dict.fromkeys(names)]
+        program = read_program(paths, options)
+        return program, models or fitting_models(program)
 
 
 def fitting_models(program: Program) -> list[Model]:
@@ -67,7 +69,10 @@ def report_under(
 ) -> CheckReport:
     """What one model or engine cannot handle is left undecided there; it does not spoil the others."""
     try:
-        return check_program(program, model, options, progress)
+        with supervised(options.limits):
+            return check_program(program, model, options, progress)
+    except LimitReached as limit:
+        return replace(undecided((), options, limit.reason), model=model.name)
     except (ModelError, UnsupportedError) as error:
         result = Result(stopped_by="error")
         engine = options.engine or ""

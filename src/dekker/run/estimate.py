@@ -5,7 +5,10 @@ branches that hold most executions, so that the mean is too small more often tha
 says little. So the interval is one of factors. It is that of a normal distribution of the logarithm, from the effective
 number of probes, made wider by the tail index (Hill) of the largest weights, and never narrower than that index asks.
 How much wider was fitted to programs whose counts are known: it is likely to hold the truth, with no level of
-confidence.
+confidence. Where few probes carry the mean, it is not to be trusted, and not shown.
+
+What is known even then is a lower bound. An unbiased mean of numbers that are not negative exceeds the truth c times
+with a probability of 1/c at most (Markov), and the least of k independent ones with 1/c to the power of k.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from statistics import fmean
 
 from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import UnsupportedError
+from dekker.ir.instructions import Await
+from dekker.ir.program import Program
 from dekker.task import Task
 
 DEFAULT_SECONDS = 5.0
@@ -27,6 +32,10 @@ NARROW = 1.15
 """A factor with which nobody wants to know it better."""
 FEWEST_PROBES = 1_000
 HEAVY_TAIL = 1.0
+LARGEST_TAIL, LARGEST_SHARE, FEWEST_EFFECTIVE = 0.8, 0.05, 100
+"""Of an interval to be trusted: the tail index, the share of one probe in the mean, and the probes that count."""
+GROUPS, PROBES_OF_GROUP, DOUBT = 7, 10, 0.01
+"""The lower bound is wrong with this probability at most."""
 _STOPPED = {
     "mixed sizes": "accesses of different sizes overlap",
     "guess": "the model lets a load take a value that is not known yet",
@@ -36,15 +45,16 @@ _STOPPED = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """Complete executions: about `mean`, and most likely from `low` to `high`. `blocked` estimates those that
-    are blocked. `heavy` says that few probes carry the mean."""
+    """Complete executions: at least `at_least`, almost certainly; about `mean`, and if that is `trusted`, most likely
+    from `low` to `high`. `blocked` estimates those that are blocked."""
 
     mean: float
     low: float
     high: float
     blocked: float
     probes: int
-    heavy: bool
+    at_least: float
+    trusted: bool
     time_s: float
     interrupted: bool = False
 
@@ -53,7 +63,7 @@ def estimate(task: Task, seconds: float = DEFAULT_SECONDS, seed: int = 1) -> Est
     """Probes until the interval is narrow or the time is up; `UnsupportedError` for what the engine cannot run."""
     started = time.monotonic()
     runs, stop = probes(task, seconds, seed)
-    return estimate_from(runs, stop, seconds, time.monotonic() - started)
+    return estimate_from(runs, stop, seconds, time.monotonic() - started, waits=has_waits(task.program))
 
 
 def probes(task: Task, seconds: float, seed: int) -> tuple[list[tuple[float, float]], str]:
@@ -71,15 +81,23 @@ def probes(task: Task, seconds: float, seed: int) -> tuple[list[tuple[float, flo
         size = min(LARGEST_BATCH, 2 * size)
 
 
-def estimate_from(runs: Sequence[tuple[float, float]], stop: str, seconds: float, time_s: float) -> Estimate:
+def has_waits(program: Program) -> bool:
+    """A read after which a thread would only wait is left out once in an exploration, but in every probe that comes to
+    it, so that executions behind it may count several times."""
+    return any(isinstance(step, Await) for function in program.functions for step in function.body)
+
+
+def estimate_from(
+    runs: Sequence[tuple[float, float]], stop: str, seconds: float, time_s: float, *, waits: bool
+) -> Estimate:
     if stop in _STOPPED:
         raise UnsupportedError(f"there is no estimate: {_STOPPED[stop]}")
     if len(runs) < 2:
         raise UnsupportedError(f"there is no estimate: no probe came to its end in {seconds:g} seconds")
-    return summary(runs, time_s, stop == "interrupt")
+    return summary(runs, time_s, stop == "interrupt", waits=waits)
 
 
-def summary(runs: Sequence[tuple[float, float]], time_s: float, interrupted: bool) -> Estimate:
+def summary(runs: Sequence[tuple[float, float]], time_s: float, interrupted: bool, *, waits: bool = False) -> Estimate:
     weights = [weight for weight, _ in runs]
     mean, factor = fmean(weights), _factor(weights)
     return Estimate(
@@ -88,10 +106,26 @@ def summary(runs: Sequence[tuple[float, float]], time_s: float, interrupted: boo
         mean * factor,
         fmean(weight for _, weight in runs),
         len(runs),
-        _tail_index(weights) > HEAVY_TAIL,
+        float(any(weights)) if waits else _lower_bound(weights),
+        not waits and _is_trusted(weights),
         time_s,
         interrupted,
     )
+
+
+def _lower_bound(weights: Sequence[float]) -> float:
+    groups = min(GROUPS, len(weights) // PROBES_OF_GROUP)
+    if not groups:
+        return float(any(weights))
+    least = min(fmean(weights[first::groups]) for first in range(groups))
+    return max(float(any(weights)), least * math.exp(math.log(DOUBT) / groups))
+
+
+def _is_trusted(weights: Sequence[float]) -> bool:
+    total = sum(weights)
+    if not total or max(weights) > LARGEST_SHARE * total or _tail_index(weights) > LARGEST_TAIL:
+        return False
+    return total * total / sum(weight * weight for weight in weights) >= FEWEST_EFFECTIVE
 
 
 def _factor(weights: Sequence[float]) -> float:

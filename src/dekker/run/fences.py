@@ -6,9 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 
 from dekker.cat.model import Model
-from dekker.errors import InputError
+from dekker.errors import InputError, LimitReached
 from dekker.frontends.c.lowering.asynchronous import THREAD_COPY
 from dekker.ir.instructions import Assign, Fence, Print
 from dekker.ir.program import Function, Program
@@ -25,6 +26,7 @@ from dekker.run.fence_search import Checker, Undecided, cheapest_fences, droppab
 from dekker.run.fence_spelling import spellings
 from dekker.run.fence_ties import dislike
 from dekker.run.prepare import prepare
+from dekker.run.supervision import supervised
 from dekker.task import Progress
 from dekker.transform.classes import classes_of
 from dekker.transform.cycles import Cycles, Segment, candidates, critical_cycles
@@ -77,6 +79,23 @@ def propose(
     progress: Progress | None = None,
 ) -> Proposal:
     started = time.monotonic()
+    try:
+        with supervised(check.limits):
+            proposal = _propose(paths, model_name, check, options, progress)
+    except LimitReached as limit:
+        note = f"it ended without an answer ({limit.reason})"
+        proposal = Proposal(FencesReport(PurePath(paths[0]).stem, model_name, UNDECIDED, notes=(note,)), ())
+    return replace(proposal, report=replace(proposal.report, time_s=time.monotonic() - started))
+
+
+def _propose(
+    paths: Sequence[str],
+    model_name: str,
+    check: CheckOptions,
+    options: FenceOptions,
+    progress: Progress | None,
+) -> Proposal:
+    started = time.monotonic()
     model = load_model(model_name)
     rules = rules_for(model)
     if not rules.relaxed:
@@ -89,8 +108,7 @@ def propose(
     except Undecided as undecided:
         proposal = work.undecided(undecided)
     notes = (*proposal.report.notes, *nothing_asserted(marked.original))
-    report = replace(proposal.report, time_s=time.monotonic() - started, checks=work.checker.checks, notes=notes)
-    return replace(proposal, report=report)
+    return replace(proposal, report=replace(proposal.report, checks=work.checker.checks, notes=notes))
 
 
 def _asking(marked: Marked) -> Marked:

@@ -11,6 +11,7 @@ from dekker.execution import Trace
 from dekker.ir.notation import condition_text
 from dekker.ir.program import Program
 from dekker.replay import Wanted, replay
+from dekker.replay.failures import waiting_reads
 from dekker.replay.findings import DATA_RACE, races
 from dekker.replay.reordering import reordering
 from dekker.report.check_report import CheckViolation
@@ -70,7 +71,9 @@ def _shown(
 
 def out_of_order(model: Model, program: Program, witness: Witness) -> OutOfOrder | None:
     """Nothing for an interleaving."""
-    found = reordering(model, replay(program, witness.trace()).execution)
+    replayed = replay(program, witness.trace())
+    beside = frozenset[int]() if witness.claim == DEADLOCK else waiting_reads(replayed.runs, replayed.execution)
+    found = reordering(model, replayed.execution, beside)
     return None if found is None else OutOfOrder(found.cycle, found.pairs)
 
 

@@ -26,6 +26,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -492,6 +494,12 @@ class _Function:
     def free(self, step: Free) -> Iterator[str]:
         yield f"free((void *)(dk_pointer){self.text(step.address)});"
 
+    def detach(self, step: Detach) -> Iterator[str]:
+        yield from ()
+
+    def end_scope(self, step: EndScope) -> Iterator[str]:
+        yield f"{self.registers(step.dst)} = 0;"
+
     def exit(self, step: Exit) -> Iterator[str]:
         yield from self.save()
         yield "dk_leave_section();"
@@ -544,5 +552,7 @@ _STATEMENTS: dict[type[Any], _Statement] = {
     Choose: _Function.choose,
     Allocate: _Function.allocate,
     Free: _Function.free,
+    Detach: _Function.detach,
+    EndScope: _Function.end_scope,
     Exit: _Function.exit,
 }

@@ -36,6 +36,7 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    EndScope,
     Instruction,
     Join,
     Load,
@@ -207,7 +208,7 @@ class ValueSets:
                 found[dst] = None
             case Return(value):
                 self._add(self._results, function.name, ZERO if value is None else self._value(state, value))
-            case Allocate(dst) | Measure(dst) | Recycle(dst) | Join(dst):
+            case Allocate(dst) | EndScope(dst) | Measure(dst) | Recycle(dst) | Join(dst):
                 found[dst] = None
         return {**state, **{name: values for name, values in found.items() if name is not None}} if found else state
 

@@ -24,6 +24,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -541,11 +543,23 @@ class Rewriting:
         self.set_shadows(step.dst, NONE, NONE)
         self.call("dk_fence", SELF, Const(15))
 
+    def detach(self, step: Detach) -> None:
+        self.depend(step.thread)
+        self.emit(step)
+
     def release(self, step: Free | Measure) -> None:
         if self.outer.reads:
             raise self.refuse("the release of memory under rmo and power")
         self.call("dk_drain", SELF)
         self.emit(step)
+
+    def end_scope(self, step: EndScope) -> None:
+        """What is still to be stored in the variable never is."""
+        sizes = [it.size for it in self.function.body if isinstance(it, Allocate) and it.dst == step.dst]
+        for size in sizes[:1]:
+            self.call("dk_discard", step.dst, size)
+        self.emit(step)
+        self.set_shadows(step.dst, NONE, NONE)
 
     def allocate(self, step: Allocate) -> None:
         self.depend(step.size)
@@ -658,6 +672,8 @@ _REWRITES: dict[type[Any], Callable[[Rewriting, Any], None]] = {
     Spawn: Rewriting.spawn,
     Join: Rewriting.join,
     Free: Rewriting.release,
+    Detach: Rewriting.detach,
+    EndScope: Rewriting.end_scope,
     Measure: Rewriting.release,
     Allocate: Rewriting.allocate,
     Choose: Rewriting.choose,

@@ -10,7 +10,8 @@ from dekker.execution import FROM_INITIAL, INITIAL_THREAD, Trace, TraceEvent
 
 SATISFIES, VIOLATES, DEADLOCK, FLAG = "satisfies", "violates", "deadlock", "flag"
 VIOLATIONS = (
-    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation", "leak"),
+    *("assertion", "memory", "use after free", "double free", "call", "join", "release", "allocation"),
+    *("leak", "uninitialised"),
     DEADLOCK,
     FLAG,
 )

@@ -13,7 +13,7 @@ from tests.strategies.ir_programs import ENDS, JUMPS, STRAIGHT, programs
 
 import dekker.ir.text
 from dekker.errors import ParseError
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -26,6 +26,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -195,6 +197,12 @@ INSTRUCTIONS: list[tuple[Instruction, str]] = [
     (Allocate("p", Const(40)), "p = allocate 40"),
     (Allocate("p", Reg("n"), 64, zeroed=True, stack=True), "p = allocate n align 64 zeroed stack"),
     (Allocate("p", Const(8), permanent=True), "p = allocate 8 permanent"),
+    (Allocate("p", Const(8), stack=True, confined=True), "p = allocate 8 stack confined"),
+    (EndScope("p", Reg("p")), "p = end-scope p"),
+    (EndScope("p", Reg("p"), confined=True), "p = end-scope confined p"),
+    (Detach(Reg("t")), "detach t"),
+    (Assign("x", Unset()), "x = unset"),
+    (Store(Reg("p"), Reg("x"), 4, copy=True), "store.4 copied [p] = x"),
     (Free(Reg("p")), "free p"),
     (Measure("n", Reg("p")), "n = measure p"),
     (Recycle("p", Const(8)), "p = recycle 8"),

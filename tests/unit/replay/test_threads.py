@@ -152,7 +152,7 @@ function main() {
         (
             "c = choose 0 .. 0\na = allocate 8\nq = load.8 [a]\nstore.4 [q] = 1",
             "uninitialised pointer",
-            "never written",
+            "never set",
         ),
         ("r = call 0()", "invalid call", "a null pointer"),
         ("f = &x\nr = call f()", "invalid call", "`&x`"),
@@ -243,7 +243,7 @@ function main() {
 def test_names_of_parts_and_of_allocated_memory() -> None:
     text = """object q[24] as {0 .8 head, 8 .16 items [2, 8, {0 .4 key, 4 .4 value}]}
 function main() {
-  big = allocate 16 stack
+  big = allocate 16 stack confined
   a = allocate 16
   c = choose 0 .. 0
   store.8 [&q] = a

@@ -11,7 +11,7 @@ from tests.cli.calls import dekker
 from dekker.engines.rsmc import engine as rsmc
 from dekker.frontends import parse_files, parse_program
 from dekker.models import load_model
-from dekker.report.estimate_text import duration, estimate_line, rough
+from dekker.report.estimate_text import duration, estimate_line, lower_bound_line, rough
 from dekker.run.estimate import Estimate, estimate, summary
 from dekker.run.prepare import prepare
 from dekker.source import Source
@@ -101,16 +101,49 @@ def test_a_probe_changes_nothing() -> None:
 def test_an_estimate_ends_in_time_or_when_it_is_known_well() -> None:
     small = estimate(task_of(figure_11(1), "tso"))
     assert small.high / small.low < 1.4
-    assert not small.heavy
+    assert small.trusted
     large = estimate(task_of(figure_11(30), "tso"), seconds=0.5)
     assert large.high / large.low > 2
     assert large.probes > 10
 
 
+def writers(threads: int, writes: int) -> Task:
+    """(threads · writes)! / writes!^threads orders of the writes."""
+    body = " ".join(["x := 1;"] * writes)
+    return task_of("x = 0\n" + "".join(f"thread P{n}:\n{body}\n" for n in range(threads)) + "exists (x=1)\n", "sc")
+
+
+@pytest.mark.parametrize(("threads", "writes"), [(2, 2), (3, 2), (2, 6), (3, 4), (4, 4), (4, 8)])
+def test_what_is_shown_is_true_of_many_writes_to_one_place(threads: int, writes: int) -> None:
+    truth = math.factorial(threads * writes) / math.factorial(writes) ** threads
+    task = writers(threads, writes)
+    found = [probed(task, 1000, seed * 1_000_003) for seed in range(1, 9)]
+    assert all(item.at_least <= truth for item in found)
+    assert all(item.low <= truth <= item.high for item in found if item.trusted)
+    assert all(item.at_least >= truth / 10**6 for item in found)
+
+
+def test_few_probes_that_carry_all_are_not_trusted() -> None:
+    assert not any(probed(writers(4, 8), 1000, seed).trusted for seed in range(1, 9))
+    assert all(probed(writers(3, 2), 1000, seed).trusted for seed in range(1, 9))
+
+
+def test_no_complete_probe_is_no_interval() -> None:
+    nothing = summary([(0.0, 3.0)] * 100, 0.0, False)
+    assert (nothing.trusted, nothing.at_least) == (False, 0.0)
+    assert lower_bound_line(nothing.mean, nothing.at_least).startswith("no probe came to a complete execution")
+
+
+def test_where_threads_wait_there_is_no_interval() -> None:
+    assert not estimate(task_of_file("c/table1/stack.c", "sc"), seconds=0.5).trusted
+
+
 def test_the_command_line() -> None:
-    outcome = dekker("check", str(EXAMPLES / "c" / "table1" / "peterson.c"), "--model", "tso", "--estimate")
+    outcome = dekker("check", str(EXAMPLES / "rsmc" / "load-buffering.rsmc"), "--model", "power", "--estimate")
     assert outcome.status == 3
     assert "complete executions (likely " in outcome.out
+    waiting = dekker("check", str(EXAMPLES / "c" / "table1" / "stack.c"), "-m", "sc", "--estimate", "--timeout", "1")
+    assert "complete executions: more than a guess is not possible" in waiting.out
     assert "random probes in" in outcome.out
 
 

@@ -74,7 +74,7 @@ struct TraceEvent {
 // Threads one after the other, each in program order, as far as it got.
 using Trace = std::vector<TraceEvent>;
 
-enum class ViolationKind : std::uint8_t { assertion, memory, use_after_free, double_free, call, join, release, allocation, leak, unsupported };
+enum class ViolationKind : std::uint8_t { assertion, memory, use_after_free, double_free, call, join, release, allocation, leak, unsupported, uninitialised };
 
 struct Violation {
   ViolationKind kind;

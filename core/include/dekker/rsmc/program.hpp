@@ -35,6 +35,8 @@ enum class Operation : std::uint8_t {
   refuse,   // what cannot be followed
   recycle,  // the start of an object of this size that was freed in some run, or 0
   renew,    // a freed object is in use again
+  end_scope,  // of a variable on the stack
+  detach,     // a thread that nobody may join any more
 };
 
 struct Instruction {
@@ -52,6 +54,10 @@ struct Instruction {
   bool is_quiet = false;  // read_modify_write: an exchange that only reads if what it would write is there
   bool is_piece = false;  // of an access that was split: it must not race with other threads
   bool is_own = false;        // allocate: no memory of the heap that the program would have to release
+  bool is_scoped = false;     // allocate: it is released when its call ends
+  bool is_lasting = false;    // or only when its thread does
+  bool is_unset = false;      // allocate: what it holds is indeterminate until it is written
+  bool is_copy = false;       // store: moves bytes, whatever they hold
   bool ends_program = false;  // exit: of all threads
   bool is_loose = false;      // check, branch, assume: nothing behind it depends on it
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
@@ -112,6 +118,7 @@ struct Program {
   std::unordered_map<Address, std::uint8_t> initial_bytes;  // others are 0
   std::vector<ObjectRange> objects;                         // sorted by start
   std::vector<Observable> observed;
+  bool has_undefined = false;  // are there values that may be indeterminate?
 
   bool has(Operation operation) const {
     const auto is_in = [&](const Block& block) {

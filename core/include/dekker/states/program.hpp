@@ -39,6 +39,8 @@ enum class Operation : std::uint8_t {
   measure,  // the size of an allocated object
   recycle,  // the start of a freed object of this size, or 0
   renew,    // a freed object is in use again
+  end_scope,  // of a variable on the stack
+  detach,     // a thread that nobody may join any more
 };
 
 // What a fence does to the stores in the buffer of its thread.
@@ -64,7 +66,10 @@ struct Instruction {
   bool is_stack = false;  // allocate: the object ends with the call
   bool ends_program = false;  // exit
   bool is_local = false;  // allocate: no other thread ever learns the address
-  bool is_permanent = false;  // allocate: it need not be released
+  bool is_permanent = false;  // allocate: it need not be released; on the stack, it ends with its thread
+  bool is_confined = false;   // allocate: no pointer outlives it
+  bool is_unset = false;      // allocate: what it holds is indeterminate until it is written
+  bool is_copy = false;       // store: moves bytes, whatever they hold
   FenceAction fence = FenceAction::nothing;
   std::int32_t target = 0;  // jumps; where an await goes back to; the block that is called, or `none` if `value` says
   std::int64_t low = 0;     // choose

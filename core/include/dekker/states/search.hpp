@@ -56,7 +56,8 @@ enum class ViolationKind : std::uint8_t {
   join,
   release,
   allocation,
-  deadlock,
+  uninitialised,
+  deadlock,  // this and what follows is known when all stores are written
   not_robust,
   leak,  // the place is that of the allocation, the address its size
 };

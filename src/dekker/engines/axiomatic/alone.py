@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import Context, Path, Value, evaluate, fail, goto, set_register
-from dekker.engines.axiomatic.steps import advance
+from dekker.engines.axiomatic.steps import HEAP_START, UNINITIALISED, advance
+from dekker.engines.axiomatic.unset import is_shown, unset_byte
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
 from dekker.ir.expressions import Expr, evaluate_unary
 from dekker.ir.instructions import (
@@ -29,18 +30,20 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import FREED_WORD
 from dekker.ir.memory import InitialMemory
 from dekker.ir.passes.reuse import reuses_freed_memory
+from dekker.ir.undefined import of_binary, of_unary, partly, undefined_bits
 
 Access = Load | Store | Rmw | CompareExchange
 
 
 def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path, InitialMemory]:
     """The path where events begin, and memory at that point."""
+    path = replace(path, is_alone=True)
     while path.status == "running":
         frame = path.frames[-1]
         instruction = frame.function.body[frame.pc] if frame.pc < len(frame.function.body) else None
         if instruction is not None and _ends_it(instruction, context, path):
             break
-        if isinstance(instruction, Fence | Load | Store | Rmw | CompareExchange | Free):
+        if isinstance(instruction, Fence | Free | Load | Store | Rmw | CompareExchange):
             path = replace(path, alone=path.alone + 1)
         if isinstance(instruction, Fence):
             path = goto(path, frame.pc + 1)
@@ -52,7 +55,7 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
             path, memory = _access(context, path, memory, instruction)
         else:
             (path,) = advance(context, path)
-    return path, memory
+    return replace(path, is_alone=False), memory
 
 
 def _ends_it(instruction: Instruction, context: Context, path: Path) -> bool:
@@ -72,6 +75,8 @@ def _free(context: Context, path: Path, instruction: Free) -> Path:
     start = evaluate(instruction.address, path, context).term
     assert isinstance(start, int), "nothing is unknown to the only thread"
     path = goto(path, path.frames[-1].pc + 1)
+    if undefined_bits(start):
+        return fail(path, UNINITIALISED, "the value was never set", span)
     if start == 0:
         return path
     if start in path.released:
@@ -92,6 +97,8 @@ def _access(context: Context, path: Path, memory: InitialMemory, instruction: Ac
         return term
 
     address = now(instruction.address)
+    if undefined_bits(address):
+        return fail(path, UNINITIALISED, "the value was never set", span), memory
     if not _is_in_object(context, path, address, size):
         if was_released(path, address):
             message = f"access to memory at {address:#x} that may have been freed"
@@ -99,10 +106,19 @@ def _access(context: Context, path: Path, memory: InitialMemory, instruction: Ac
         message = f"access to {size} bytes at {address:#x}, which lie in no object"
         return fail(path, "memory", message, span), memory
     old = memory.read(address, size)
+    if address >= HEAP_START:
+        old = partly(old, memory.undefined(address, size, unset_byte((path,), address)))
+    if isinstance(instruction, CompareExchange) and of_binary("eq", 8 * size, old, now(instruction.expected)):
+        return fail(path, UNINITIALISED, "the value was never set", span), memory
     results, new = _effect(instruction, old, now)
+    is_copy = isinstance(instruction, Store) and instruction.copy
+    if new is not None and not is_copy and is_shown((path,), address, size, new):
+        return fail(path, UNINITIALISED, "the value was never set", span), memory
     for register, value in results.items():
         path = set_register(path, register, Value(value))
-    return path, memory if new is None else memory.written(address, size, new)
+    if new is not None and address < HEAP_START:
+        new = int(new)
+    return path, memory if new is None else memory.written(int(address), size, new)
 
 
 def _effect(instruction: Access, old: int, now: Callable[[Expr], int]) -> tuple[dict[str, int], int | None]:
@@ -110,16 +126,22 @@ def _effect(instruction: Access, old: int, now: Callable[[Expr], int]) -> tuple[
     width = 8 * instruction.size
     match instruction:
         case Load(dst, signed=signed):
-            return {dst: evaluate_unary("sext", width, old) if signed and width < 64 else old}, None
+            return {dst: signed_extension(old, width) if signed and width < 64 else old}, None
         case Store(value=value):
             return {}, now(value)
         case Rmw(dst, op, operand=operand):
-            new = RMW_OPERATORS[op](width, old, now(operand) & mask(width))
+            given = now(operand)
+            new = RMW_OPERATORS[op](width, int(old), int(given) & mask(width))
+            new = partly(new, of_binary(op, width, old, given))
             return ({} if dst is None else {dst: old}), new
         case CompareExchange(dst, success, expected=expected, desired=desired):
-            succeeds = now(expected) & mask(width) == old
+            succeeds = int(now(expected)) & mask(width) == int(old)
             status = {} if success is None else {success: int(succeeds)}
             return {dst: old, **status}, now(desired) if succeeds else None
+
+
+def signed_extension(value: int, width: int) -> int:
+    return partly(evaluate_unary("sext", width, int(value)), of_unary("sext", width, value))
 
 
 def _is_in_object(context: Context, path: Path, address: int, size: int) -> bool:

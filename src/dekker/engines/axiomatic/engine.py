@@ -29,6 +29,7 @@ from dekker.engines.axiomatic.release import reads_after_release, use_after_free
 from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
+from dekker.engines.axiomatic.unset import may_be_undefined, undefined_uses
 from dekker.errors import UnsupportedError
 from dekker.execution import (
     DATA_RACE,
@@ -116,6 +117,7 @@ class _Oracle:
         self.discovered = Discovered()
         watches_races = DATA_RACE in (check.name for check in task.model.program.checks)
         self.pieces = frozenset[tuple[str, int]]() if watches_races else task.pieces
+        self.may_be_undefined = may_be_undefined(task.program)
         self.n_checks = 0
         self.static_part: tuple[object, Slots, bool] | None = None
         self.deadline = None if task.limits.timeout_s is None else time.monotonic() + task.limits.timeout_s
@@ -341,14 +343,17 @@ class _Oracle:
         noted = [path.noted for path in structure.paths if path.noted is not None]
         found += [Violation(failure.kind, failure.message, failure.span) for failure in noted]
         misused = list(writes_after_release(structure, accepted.co))
-        for event, violation in [*misused, *self._outside(structure)]:
+        undefined = list(undefined_uses(structure)) if self.may_be_undefined else []
+        places = {(event.thread, event.index) for event, _ in undefined}
+        outside = (item for item in self._outside(structure) if (item[0].thread, item[0].index) not in places)
+        for event, violation in [*undefined, *misused, *outside]:
             if event.thread not in misled or event.index < misled[event.thread].index:
                 found.append(violation)
         for violation in found:
             if violation.kind == UNSUPPORTED:
                 raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
-        return bool(failed or noted or misled or misused)
+        return bool(failed or noted or misled or misused or undefined)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:

@@ -18,18 +18,31 @@ from dekker.engines.axiomatic.overlaps import Place
 from dekker.engines.axiomatic.path import UNBORN, Context, Discovered, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.rounds import program_loops
-from dekker.engines.axiomatic.steps import advance
-from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve, symbols
-from dekker.engines.axiomatic.threads import deciding_term, header_of, is_ready, spawned_path, stands_at_join
+from dekker.engines.axiomatic.steps import HEAP_START, SYNCHRONISATION_START, advance, header_of
+from dekker.engines.axiomatic.terms import Symbol, Term, defined, resolve, symbols
+from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
+from dekker.engines.axiomatic.unset import unset_byte
 from dekker.ir.flow import begins_alone
-from dekker.ir.instructions import Allocate, Call, Free, Join, Measure, Recycle, Spawn
+from dekker.ir.instructions import (
+    Allocate,
+    Call,
+    Detach,
+    EndScope,
+    Free,
+    Instruction,
+    Join,
+    Measure,
+    Recycle,
+    Spawn,
+)
 from dekker.ir.layout import Layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Program
+from dekker.ir.undefined import partly
 from dekker.task import Limits
 
-DYNAMIC = (Spawn, Join, Allocate, Free, Measure, Recycle, Call)
+DYNAMIC = (Spawn, Join, Detach, Allocate, Free, EndScope, Measure, Recycle, Call)
 
 
 class NewFields(Exception):
@@ -78,7 +91,7 @@ class Growth:
         self.await_targets = await_targets(program)
         self.loops = program_loops(program)
         self.reuses = reuses_freed_memory(program)
-        self.frees = any(isinstance(item, Free) for function in program.functions for item in function.body)
+        self.frees = any(_releases(item) for function in program.functions for item in function.body)
         self.unresolved = 0
 
     def structures(self) -> Iterator[Structure]:
@@ -205,10 +218,17 @@ class Growth:
         if not isinstance(address, int):
             return
         if not event.waits and not self._is_overwritten(state, read, None, address):
-            yield INITIAL, initially(address, event.size, self.memory)
+            yield INITIAL, self._initial_value(state, address, event.size)
         for place, write in self._writes_to(state, address, event.size):
             if not self._is_overwritten(state, read, place, address):
-                yield place, write.value.term
+                yield place, write.value.term if address >= HEAP_START else defined(write.value.term)
+
+    def _initial_value(self, state: _State, address: int, size: int) -> Term:
+        """What global objects hold always counts as set."""
+        value = self.memory.read(address, size)
+        if not HEAP_START <= address < SYNCHRONISATION_START:
+            return value
+        return partly(value, self.memory.undefined(address, size, unset_byte(state.paths, address)))
 
     def _writes_to(self, state: _State, address: int, size: int) -> Iterator[tuple[Place, PathEvent]]:
         for thread, path in enumerate(state.paths):
@@ -285,6 +305,10 @@ class Growth:
                 if not found <= known:
                     self.discovered.fields[start] = known | found
                     raise NewFields
+
+
+def _releases(step: Instruction) -> bool:
+    return isinstance(step, Free) or (isinstance(step, Allocate) and step.stack and not step.confined)
 
 
 def _event(state: _State, place: Place) -> PathEvent:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.axiomatic.rounds import LoopHistory, Loops, next_open_round, next_round
-from dekker.engines.axiomatic.terms import Symbol, Term, apply, resolve
+from dekker.engines.axiomatic.terms import TAINTED, Symbol, Term, apply, resolve
 from dekker.errors import UnsupportedError
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import Await, Order
 from dekker.ir.layout import Layout
 from dekker.ir.program import Function, Program
+from dekker.ir.undefined import ALL, Partly, is_undecided
 from dekker.source import Span
 from dekker.task import Limits
 
@@ -46,7 +47,8 @@ class PathEvent:
     """An event whose address and value may be unknown, with the reads it depends on.
 
     `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
-    never takes the initial value."""
+    never takes the initial value. A write that is a `copy` may move what is indeterminate. What a read is `compared`
+    with decides whether a write follows."""
 
     kind: str
     address: Value = UNSET
@@ -63,6 +65,8 @@ class PathEvent:
     release: bool = False
     renewal: bool = False
     waits: bool = False
+    copy: bool = False
+    compared: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,15 @@ class Spawned:
 
 
 @dataclass(frozen=True, slots=True)
+class Scoped:
+    """An object of the stack that has not ended, and the depth of the call that it belongs to."""
+
+    depth: int
+    start: int
+    lasting: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     kind: str
     message: str
@@ -108,7 +121,9 @@ class Path:
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
     starts and sizes of what the thread has allocated; `own_objects` are no memory of the heap, `released` ones were
-    freed before there were other threads. The first `alone` accesses and fences are no events. The status `ended`
+    freed before there were other threads; `scoped` ones are on the stack and still there. The first `alone` accesses
+    and fences are no events; they go on while it `is_alone`. What is in `unset` objects is indeterminate until it is
+    written. `claimed` are the threads that it has joined or detached. The status `ended`
     means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
@@ -133,6 +148,10 @@ class Path:
     released: frozenset[int] = NOTHING
     allocated: int = 0
     alone: int = 0
+    is_alone: bool = False
+    scoped: tuple[Scoped, ...] = ()
+    unset: frozenset[int] = NOTHING
+    claimed: frozenset[int] = NOTHING
 
     @property
     def registers(self) -> dict[str, Value]:
@@ -267,6 +286,8 @@ def fail(path: Path, kind: str, message: str, span: Span | None) -> Path:
 
 def evaluate(expression: Expr, path: Path, context: Context) -> Value:
     match expression:
+        case Unset():
+            return Value(Partly(0, ALL))
         case Const(value):
             return Value(value)
         case Reg(name):
@@ -283,6 +304,8 @@ def evaluate(expression: Expr, path: Path, context: Context) -> Value:
         case Select(condition, then, other):
             choice = evaluate(condition, path, context)
             chosen = evaluate(then if decided(choice.term, path) else other, path, context)
+            if is_undecided(choice.term):
+                chosen = replace(chosen, term=apply(TAINTED, 64, chosen.term))
             return Value(chosen.term, chosen.reads, choice.reads | choice.picked | chosen.picked)
 
 

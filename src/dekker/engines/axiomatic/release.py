@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from dekker.engines.axiomatic.candidates import Structure
-from dekker.engines.axiomatic.threads import header_of
+from dekker.engines.axiomatic.steps import header_of
 from dekker.execution import Event, Relation, pairs
 from dekker.result import Violation
 

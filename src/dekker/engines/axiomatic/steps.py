@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, singledispatch
 
@@ -15,7 +15,9 @@ from dekker.engines.axiomatic.path import (
     Frame,
     Path,
     PathEvent,
+    Scoped,
     Value,
+    World,
     assume,
     choice_mark,
     decided,
@@ -34,6 +36,7 @@ from dekker.ir.arithmetic import BINARY_OPERATORS, mask
 from dekker.ir.expressions import Binary, Reg, Select, Unary, registers
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
+    Allocate,
     Assert,
     Assign,
     Assume,
@@ -42,26 +45,36 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
+    Free,
     Instruction,
+    Join,
     Jump,
     Load,
+    Measure,
     Order,
     Print,
     Refuse,
     Return,
     Rmw,
+    Spawn,
     Store,
     StoreConditional,
 )
 from dekker.ir.program import Function
+from dekker.ir.undefined import is_undecided, undefined_bits
 from dekker.source import Span
 
 DEEPEST_CALL = 1000
 SYNCHRONISATION_FENCE = "mfence"
 UNSUPPORTED = "unsupported"
+UNINITIALISED = "uninitialised"
+HEAP_START = 1 << 40
 SYNCHRONISATION_START = 1 << 48
+HEADER_SIZE = 8
 
 
 def advance(context: Context, path: Path) -> Iterator[Path]:
@@ -81,7 +94,23 @@ def advance(context: Context, path: Path) -> Iterator[Path]:
     if not context.limits.counts_known_rounds and frame.pc in context.loops[frame.function.name]:
         entered = Entered(len(path.events), len(path.choices))
         path = replace(path, loops=arrived(path.loops, (len(path.frames), frame.pc), entered))
-    yield from step(instruction, context, goto(path, frame.pc + 1), frame.function.span(frame.pc))
+    behind, span = goto(path, frame.pc + 1), frame.function.span(frame.pc)
+    if _decides_on_undefined(instruction, context, path):
+        yield fail(behind, UNINITIALISED, "the value was never set", span)
+        return
+    yield from step(instruction, context, behind, span)
+
+
+def _decides_on_undefined(instruction: Instruction, context: Context, path: Path) -> bool:
+    """Whether what happens next depends on an indeterminate value, as far as that is known by now."""
+    match instruction:
+        case Branch(condition) | Assume(condition) | Assert(condition) | Await(condition):
+            return is_undecided(evaluate(condition, path, context).term)
+        case Call(_, value) | Spawn(_, value) | Join(_, value) | Detach(value):
+            return undefined_bits(evaluate(value, path, context).term) != 0
+        case Allocate(_, value) | Free(value) | Measure(_, value):
+            return undefined_bits(evaluate(value, path, context).term) != 0
+    return False
 
 
 def _open_choice(instruction: Instruction, context: Context, path: Path) -> Term | None:
@@ -147,7 +176,8 @@ def _(instruction: Load, context: Context, path: Path, span: Span | None) -> Ite
 def _(instruction: Store, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     address = evaluate(instruction.address, path, context)
     value = _truncate(evaluate(instruction.value, path, context), instruction.size)
-    yield emit(path, PathEvent("W", address, instruction.size, value, instruction.order, span=span))
+    event = PathEvent("W", address, instruction.size, value, instruction.order, span=span, copy=instruction.copy)
+    yield emit(path, event)
 
 
 @step.register
@@ -191,14 +221,17 @@ def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iter
         is_there = apply("eq", 8 * instruction.size, old.term, operand.term)
         for quiet in assume(path, is_there, True):
             tags = frozenset(("AMO", "QUIET"))
-            after = emit(quiet, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
+            read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span, compared=operand)
+            after = emit(quiet, read)
             yield after if instruction.dst is None else set_register(after, instruction.dst, old)
         changing = next(assume(path, is_there, False), None)
         if changing is None:
             return
         path = changing
     tags = frozenset(("AMO", "RMW")) | (frozenset(("NORET",)) if instruction.dst is None else frozenset())
-    path = emit(path, PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span))
+    compared = operand if instruction.quiet else None
+    read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span, compared=compared)
+    path = emit(path, read)
     new = _combine(instruction.op, 8 * instruction.size, old, operand)
     path = emit(path, PathEvent("W", address, instruction.size, new, instruction.order, tags, span=span))
     path = replace(path, updates=(*path.updates, (index, index + 1, "amo")))
@@ -226,12 +259,14 @@ def _(instruction: CompareExchange, context: Context, path: Path, span: Span | N
 
     for continued in assume(path, equal, True):
         tags = frozenset(("AMO", "RMW"))
-        after = emit(continued, PathEvent("R", address, size, old, instruction.order, tags, span=span))
+        read = PathEvent("R", address, size, old, instruction.order, tags, span=span, compared=expected)
+        after = emit(continued, read)
         after = emit(after, PathEvent("W", address, size, desired, instruction.order, tags, span=span))
         yield finish(replace(after, updates=(*after.updates, (index, index + 1, "amo"))), 1)
     for continued in (path,) if instruction.weak else assume(path, equal, False):
         tags = frozenset(("AMO",))
-        yield finish(emit(continued, PathEvent("R", address, size, old, instruction.failure_order, tags, span=span)), 0)
+        read = PathEvent("R", address, size, old, instruction.failure_order, tags, span=span, compared=expected)
+        yield finish(emit(continued, read), 0)
 
 
 @step.register
@@ -363,11 +398,52 @@ def _(instruction: Return, context: Context, path: Path, span: Span | None) -> I
 def _(instruction: Exit, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     """After an exit of the whole program the others run on, as they could have done before; but nobody sees its thread
     end."""
-    yield replace(path, status="ended") if instruction.everything else end_thread(context, path, UNSET)
+    if instruction.everything:
+        yield replace(path, status="ended")
+    else:
+        yield end_thread(context, _end_objects(context, path, path.scoped), UNSET)
+
+
+@step.register
+def _(instruction: EndScope, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    start = evaluate(instruction.address, path, context).term
+    over = () if instruction.confined else tuple(item for item in path.scoped if item.start == start)
+    yield set_register(_end_objects(context, path, over), instruction.dst, UNSET)
+
+
+def _end_objects(context: Context, path: Path, over: Sequence[Scoped]) -> Path:
+    path = replace(path, scoped=tuple(item for item in path.scoped if item not in over))
+    for item in reversed(over):
+        path = release(context, path, item.start)
+    return path
+
+
+def release(context: Context, path: Path, start: int) -> Path:
+    """Nobody may access the object any more."""
+    if path.is_alone:
+        return replace(path, released=path.released | {start})
+    assert context.world is not None
+    frame = path.frames[-1]
+    span = frame.function.span(frame.pc - 1)
+    for address, size in parts(context.world, start):
+        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
+    return path
+
+
+def parts(world: World, start: int) -> list[tuple[int, int]]:
+    """What is written when an object is freed, and when it is used again."""
+    fields = sorted(world.discovered.fields.get(start, frozenset()))
+    return [(header_of(start), HEADER_SIZE), *((start + offset, size) for offset, size in fields)]
+
+
+def header_of(start: int) -> int:
+    """In the gap before an object: written by all that free it, and by nothing else."""
+    return start - 16
 
 
 def _return(context: Context, path: Path, value: Value) -> Path:
     depth = len(path.frames)
+    path = _end_objects(context, path, [item for item in path.scoped if item.depth == depth and not item.lasting])
     if depth == 1:
         return end_thread(context, path, value)
     result = path.frames[-1].result

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
 from dekker.ir.memory import InitialMemory
+from dekker.ir.undefined import ALL, Partly, is_undecided, of_binary, of_unary, partly
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,31 @@ _ONE_IF_EQUAL = frozenset(("eq", "ule", "uge", "sle", "sge"))
 _ZERO_IF_ANY_ZERO = frozenset(("and", "mul"))
 
 
+DEFINED = "defined"
+"""What counts as set, whatever it was computed from."""
+
+
+TAINTED = "tainted"
+"""What was chosen by something that is indeterminate."""
+
+
+def defined(term: Term) -> Term:
+    return apply(DEFINED, 64, term)
+
+
 def apply(op: str, width: int, *operands: Term) -> Term:
     if len(operands) == 1:
         (operand,) = operands
-        return evaluate_unary(op, width, operand) if isinstance(operand, int) else Apply(op, width, operands)
+        if not isinstance(operand, int):
+            return Apply(op, width, operands)
+        if op == DEFINED:
+            return int(operand)
+        if op == TAINTED:
+            return Partly(operand, ALL)
+        return partly(evaluate_unary(op, width, int(operand)), of_unary(op, width, operand))
     left, right = operands
     if isinstance(left, int) and isinstance(right, int):
-        return evaluate_binary(op, width, left, right)
+        return partly(evaluate_binary(op, width, int(left), int(right)), of_binary(op, width, left, right))
     if left == right and op in _ZERO_IF_EQUAL:
         return 0
     if left == right and op in _ONE_IF_EQUAL:
@@ -69,6 +88,8 @@ def apply(op: str, width: int, *operands: Term) -> Term:
 
 
 def either(condition: Term, then: Term, other: Term) -> Term:
+    if is_undecided(condition):
+        return apply(TAINTED, 64, then if condition else other)
     if isinstance(condition, int):
         return then if condition else other
     return then if then == other else Either(condition, then, other)

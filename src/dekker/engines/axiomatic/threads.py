@@ -19,6 +19,7 @@ from dekker.engines.axiomatic.path import (
     Frame,
     Path,
     PathEvent,
+    Scoped,
     Spawned,
     Value,
     World,
@@ -29,7 +30,16 @@ from dekker.engines.axiomatic.path import (
     fail,
     set_register,
 )
-from dekker.engines.axiomatic.steps import end_address, function_at, start_address, step, synchronise
+from dekker.engines.axiomatic.steps import (
+    HEAP_START,
+    end_address,
+    function_at,
+    parts,
+    release,
+    start_address,
+    step,
+    synchronise,
+)
 from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Expr
@@ -40,6 +50,7 @@ from dekker.ir.instructions import (
     Await,
     Branch,
     Call,
+    Detach,
     Free,
     Instruction,
     Join,
@@ -53,15 +64,8 @@ from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function
 from dekker.source import Span
 
-HEAP_START = 1 << 40
 HEAP_PER_THREAD = 1 << 32
 GAP = 64
-HEADER_SIZE = 8
-
-
-def header_of(start: int) -> int:
-    """In the gap before an object: written by all that free it, and by nothing else."""
-    return start - 16
 
 
 def spawned_path(context: Context, spawned: Spawned) -> Path:
@@ -111,7 +115,7 @@ def _deciding_expression(instruction: Instruction) -> Expr | None:
             return condition
         case Call(_, function) | Spawn(_, function):
             return function
-        case Join(_, thread):
+        case Join(_, thread) | Detach(thread):
             return thread
         case Allocate(_, size) | Recycle(_, size):
             return size
@@ -162,9 +166,12 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
     world = _require_world(context, "joins", span)
     handle, path = _known(context, instruction.thread, path, span)
     other = world.path(handle - 1)
-    if handle <= len(context.program.threads) or other.status == "unborn":
-        yield fail(path, "join", f"join of {handle}, which is no thread", span)
-    elif other.status != "complete":
+    claimed = _claimed(context, path, handle)
+    if claimed is None:
+        yield fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+        return
+    path = claimed
+    if other.status != "complete":
         yield replace(path, status="joining")
     else:
         index = len(path.events)
@@ -172,6 +179,28 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
         end = Value(end_address(handle - 1))
         path = synchronise(emit(path, PathEvent("R", end, 8, value, Order.SEQ_CST, span=span, waits=True)))
         yield path if instruction.dst is None else set_register(path, instruction.dst, value)
+
+
+@step.register
+def _(instruction: Detach, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
+    """The first thread, which nobody can join, may detach itself."""
+    _require_world(context, "threads that are detached", span)
+    handle, path = _known(context, instruction.thread, path, span)
+    if not handle and context.thread < len(context.program.threads):
+        yield path
+        return
+    claimed = _claimed(context, path, handle or context.thread + 1)
+    yield claimed or fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+
+
+def _claimed(context: Context, path: Path, handle: int) -> Path | None:
+    """A thread is joined or detached once, and by one."""
+    world = _world(context)
+    is_thread = handle > len(context.program.threads) and world.path(handle - 1).status != "unborn"
+    paths = (path, *(other for number, other in enumerate(world.paths) if number != context.thread))
+    if not is_thread or any(handle in other.claimed for other in paths):
+        return None
+    return replace(path, claimed=path.claimed | {handle})
 
 
 @step.register
@@ -186,6 +215,11 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
     path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
+    if not instruction.zeroed:
+        path = replace(path, unset=path.unset | {start})
+    if instruction.stack and not instruction.confined:
+        scoped = Scoped(len(path.frames), start, instruction.permanent)
+        path = replace(path, scoped=(*path.scoped, scoped))
     yield set_register(path, instruction.dst, Value(start))
 
 
@@ -211,24 +245,12 @@ def _(instruction: Measure, context: Context, path: Path, span: Span | None) -> 
 
 @step.register
 def _(instruction: Free, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
-    world = _require_world(context, "the release of memory", span)
+    _require_world(context, "the release of memory", span)
     start, path = _known(context, instruction.address, path, span)
     if start == 0:
         yield path
         return
-    refused = _refused_release(context, path, start, span)
-    if refused is not None:
-        yield refused
-        return
-    for address, size in _parts(world, start):
-        path = emit(path, PathEvent("W", Value(address), size, Value(0), span=span, release=True))
-    yield path
-
-
-def _parts(world: World, start: int) -> list[tuple[int, int]]:
-    """What is written when an object is freed, and when it is used again."""
-    fields = sorted(world.discovered.fields.get(start, frozenset()))
-    return [(header_of(start), HEADER_SIZE), *((start + offset, size) for offset, size in fields)]
+    yield _refused_release(context, path, start, span) or release(context, path, start)
 
 
 @step.register
@@ -250,6 +272,6 @@ def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> It
     if all((start, size) not in other.objects for other in (*world.paths, path)):
         yield replace(path, status="blocked")
         return
-    for address, length in _parts(world, start):
+    for address, length in parts(world, start):
         path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
     yield path

@@ -16,6 +16,8 @@ from dekker.ir.instructions import (
     Await,
     Branch,
     Call,
+    Detach,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -39,10 +41,12 @@ END = "%end of thread"
 _NEW_OBJECT = "a thread allocates memory here, and this engine needs all memory to exist from the start"
 _REFUSED: dict[type, tuple[str, str]] = {
     Allocate: (_NEW_OBJECT, "use global variables in the place of the heap and of locals whose address is taken"),
+    EndScope: (_NEW_OBJECT, "use global variables in the place of locals whose address is taken"),
     Free: ("memory is released here, and this engine has no heap", "use global variables in the place of the heap"),
     Measure: ("this asks for the size of allocated memory", "use global variables in the place of the heap"),
     Recycle: (_NEW_OBJECT, "use global variables in the place of the heap"),
     Spawn: ("a thread of a class starts another thread here", "only `main` starts threads"),
+    Detach: ("a thread of a class detaches another here", "only `main` detaches threads"),
     Join: ("a thread of a class waits here for the end of another", "only `main` joins threads"),
     AtomicBegin: ("this begins an atomic section of several instructions", "use compare-exchange"),
     AtomicEnd: ("this ends an atomic section of several instructions", "use compare-exchange"),

@@ -22,6 +22,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -69,13 +71,15 @@ OPERATIONS = {
     Refuse: 21,
     Recycle: 22,
     Renew: 23,
+    EndScope: 24,
+    Detach: 25,
 }
 NO_EFFECT = Assert(ONE, "")
 PAIR_BITS = {"RR": 1, "RW": 2, "WR": 4, "WW": 8}
 CLASS_FIELDS = ("read_class", "write_class", "failed_class")
 INSTRUCTION = DEFAULTS | dict.fromkeys(CLASS_FIELDS, 0)
 FLAGS = COMMON_FIELDS.index("flags")
-OWN, LOOSE, PIECE = 16, 32, 64
+OWN, LOOSE, PIECE, SCOPED, LASTING, UNSET, COPY = 16, 32, 64, 128, 256, 512, 1024
 
 EventClass = tuple[list[int], int, int]
 
@@ -146,7 +150,7 @@ class Encoder(Coder):
         return list((INSTRUCTION | self._fields(instruction, function, span) | classes).values())
 
     def _fields(self, instruction: Instruction, function: Function, span: Span | None) -> Fields:
-        if isinstance(instruction, Print):
+        if isinstance(instruction, Print) or (isinstance(instruction, EndScope) and instruction.confined):
             return self._fields(NO_EFFECT, function, span)
         operation = OPERATIONS.get(type(instruction))
         if operation is None:
@@ -157,8 +161,12 @@ class Encoder(Coder):
         match instruction:
             case Assert(loose=True):
                 found["flags"] = LOOSE
+            case Store(copy=True):
+                found["flags"] = COPY
+            case Allocate(stack=stack, permanent=permanent, confined=confined, zeroed=zeroed):
+                found["flags"] = OWN * (stack or permanent) | UNSET * (not zeroed)
+                if stack and not confined:
+                    found["flags"] |= SCOPED | LASTING * permanent
             case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
                 found |= {"flags": LOOSE, "low": 0, "high": 1}
-            case Allocate(stack=True) | Allocate(permanent=True):
-                found["flags"] = OWN
         return found

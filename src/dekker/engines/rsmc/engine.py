@@ -8,14 +8,14 @@ from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.core_code import NONE, encode_observables, initial_bytes, object_ranges
 from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import Encoder
-from dekker.engines.rsmc.events import program_events, runtime_events
+from dekker.engines.rsmc.events import program_events, releases, runtime_events
 from dekker.engines.rsmc.joins import joins_are_last
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES, CommitOrder
 from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
 from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
-from dekker.ir.instructions import Call, Exit, Free, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -222,7 +222,7 @@ def _callable_functions(program: Program) -> list[Function]:
 
 
 def _needs_runtime(program: Program) -> bool:
-    return any(isinstance(i, Spawn | Join | Free) for function in program.functions for i in function.body)
+    return any(isinstance(i, Spawn | Join) or releases(i) for function in program.functions for i in function.body)
 
 
 def _synchronisation(encoder: Encoder) -> tuple[int, int, int, int]:
@@ -301,7 +301,9 @@ def _violation(program: Program, kind: str, place: Place, address: int) -> Viola
         case "call":
             message = TOO_DEEP if address == ALL_BITS else f"call of {address:#x}, which is no function"
         case "join":
-            message = f"join of {address}, which is no thread"
+            message = f"{address} is no thread that can be joined or detached"
+        case "uninitialised":
+            message = "the value was never set"
         case "release":
             message = f"free of {address:#x}, which is not the start of memory that was allocated"
         case "leak":

@@ -7,6 +7,7 @@ from functools import cache
 from dekker.execution import Event
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import (
+    Allocate,
     CompareExchange,
     Fence,
     Free,
@@ -64,9 +65,17 @@ def program_events(program: Program) -> frozenset[Event]:
     """Of all functions: threads may call them, or be started with them."""
     steps = [instruction for function in program.functions for instruction in function.body]
     found = {event for instruction in steps for event in instruction_events(instruction).values()}
-    if any(isinstance(instruction, Spawn | Join | Free) for instruction in steps):
+    if any(isinstance(instruction, Spawn | Join) or releases(instruction) for instruction in steps):
         found.update(runtime_events())
     return frozenset(found)
+
+
+def releases(instruction: Instruction) -> bool:
+    """Whether it releases memory, or allocates what is released when its function ends."""
+    match instruction:
+        case Allocate(stack=stack, confined=confined):
+            return stack and not confined
+    return isinstance(instruction, Free)
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from dekker.ir.expressions import Reg
 from dekker.ir.flow import defined
-from dekker.ir.instructions import Assign, Await, Branch, Exit, Instruction, Join, Jump, Return, Spawn
+from dekker.ir.instructions import Assign, Await, Branch, Detach, EndScope, Exit, Instruction, Join, Jump, Return, Spawn
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue
 
@@ -29,29 +29,37 @@ def joins_are_last(program: Program, observed: Sequence[Observable]) -> bool:
 
 
 def _joins(function: Function) -> bool:
-    return any(isinstance(step, Join) for step in function.body)
+    return any(isinstance(step, Join | Detach) for step in function.body)
 
 
 def _joins_at_the_end(function: Function) -> bool:
-    started: set[object] = set()
-    has_joined = False
-    for step in function.body:
-        has_joined = has_joined or isinstance(step, Join)
-        if isinstance(step, JUMPS) or (has_joined and not isinstance(step, SILENT)):
+    started: dict[object, int] = {}
+    joined: set[int] = set()
+    for index, step in enumerate(function.body):
+        if isinstance(step, JUMPS) or (joined and not isinstance(step, Join) and not _is_silent(step)):
             return False
-        if isinstance(step, Join) and not (isinstance(step.thread, Reg) and step.thread.name in started):
-            return False
-        is_started = _holds_started(step, started)
-        started -= defined(step)
-        started |= defined(step) if is_started else set()
-    return has_joined
+        if isinstance(step, Join):
+            thread = started.get(step.thread.name) if isinstance(step.thread, Reg) else None
+            if thread is None or thread in joined:
+                return False
+            joined.add(thread)
+        held = _held_thread(step, index, started)
+        for name in defined(step):
+            started.pop(name, None)
+            if held is not None:
+                started[name] = held
+    return bool(joined)
 
 
-def _holds_started(step: Instruction, started: set[object]) -> bool:
-    """Does the step put a handle of a thread that was started into its register?"""
+def _is_silent(step: Instruction) -> bool:
+    return isinstance(step, SILENT) or (isinstance(step, EndScope) and step.confined)
+
+
+def _held_thread(step: Instruction, index: int, started: dict[object, int]) -> int | None:
+    """Which thread that was started, by the place of its start, the step puts into its register."""
     match step:
         case Spawn():
-            return True
+            return index
         case Assign(_, Reg(name)):
-            return name in started
-    return False
+            return started.get(name)
+    return None

@@ -32,6 +32,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -58,10 +60,10 @@ from dekker.ir.property import Observable, RegisterValue
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),
     *(Await, Call, Return, Spawn, Join, Allocate, Free, AtomicBegin, AtomicEnd, Print, Refuse, Measure),
-    *(Recycle, Renew),
+    *(Recycle, Renew, EndScope, Detach),
 )
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
-STACK, LOCAL, PERMANENT = 16, 32, 64
+STACK, LOCAL, PERMANENT, CONFINED, UNSET, COPY = 16, 32, 64, 128, 256, 512
 INSTRUCTION = DEFAULTS | {"fence": NO_FENCE, "touches": 0}
 
 Block = tuple[list[int], int, list[tuple[int, int]], list[int], list[list[int]], list[Footprint]]
@@ -149,6 +151,9 @@ class _Encoder(Coder):
                 fields["flags"] |= WEAK * step.is_limit
             case Allocate():
                 fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
+                fields["flags"] |= CONFINED * step.confined | UNSET * (not step.zeroed)
+            case Store():
+                fields["flags"] |= COPY * step.copy
         return list(fields.values())
 
     def _fence(self, step: Fence) -> int:

@@ -165,8 +165,9 @@ _MESSAGES = {
     "memory": "access to {size} bytes at {address:#x}, which lie in no object",
     "use after free": "access to memory at {address:#x} that may have been freed",
     "double free": "this memory may have been freed already",
-    "join": "join of {address}, which is no thread",
+    "join": "{address} is no thread that can be joined or detached",
     "release": "free of {address:#x}, which was not allocated",
+    "uninitialised": "the value was never set",
     "leak": "the {address} bytes that are allocated here are lost: at the end nothing points to them",
     "allocation": "allocation of {address} bytes",
 }

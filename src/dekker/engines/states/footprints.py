@@ -17,6 +17,7 @@ from dekker.ir.instructions import (
     Assign,
     Call,
     CompareExchange,
+    EndScope,
     Exit,
     Free,
     Instruction,
@@ -109,7 +110,7 @@ def _own(step: Instruction, touched: int) -> Footprint:
             return 0, touched
         case Rmw() | CompareExchange() | StoreConditional():
             return touched, touched
-        case Free() | Renew():
+        case Free() | Renew() | EndScope(confined=False):
             return 0, HEAP
         case Recycle():
             return HEAP, 0

@@ -49,7 +49,7 @@ class _Event:
 
 @dataclass
 class Run:
-    """A schedule as events. `has_ended_use` if an object is used after the call that it belongs to."""
+    """A schedule as events."""
 
     program: Program
     shifts: dict[int, int]
@@ -61,9 +61,7 @@ class Run:
     buffers: dict[int, list[_Event]] = field(default_factory=dict)
     last: dict[Location, _Event] = field(default_factory=dict)
     written: dict[Location, int] = field(default_factory=dict)
-    released: set[int] = field(default_factory=set)
     alone: int = 0
-    has_ended_use: bool = False
 
     def add(self, event: _Event) -> _Event:
         self.events.setdefault(event.thread, []).append(event)
@@ -132,11 +130,11 @@ def _prepared(program: Program, schedule: list[Action]) -> Run:
 
 
 def trace_of(program: Program, schedule: list[Action]) -> Trace | None:
-    """None if no replay could follow: accesses of different sizes overlap, or an object of a call is used after it."""
+    """None if no replay could follow: accesses of different sizes overlap."""
     run = run_schedule(program, schedule)
     locations = sorted({event.location for part in run.events.values() for event in part if event.kind in "RW"})
     overlaps = any(following < address + size for (address, size), (following, _) in pairwise(locations))
-    return None if overlaps or run.has_ended_use else _numbered(run)
+    return None if overlaps else _numbered(run)
 
 
 def _numbered(run: Run) -> Trace:
@@ -186,11 +184,7 @@ def _take(run: Run, action: Action) -> None:
             run.add(_Event(thread, pc, "F"))
         case "choice":
             run.add(_Event(thread, pc, "C", value=run.moved(value)))
-        case "release":
-            run.released.add(place)
-            _write_to_parts(run, thread, pc, place)
-        case "renew":
-            run.released.discard(place)
+        case "release" | "renew":
             _write_to_parts(run, thread, pc, place)
         case "failure":
             _fail(run, action)
@@ -237,5 +231,3 @@ def _fail(run: Run, action: Action) -> None:
         last.value = last.source.value
     if VIOLATIONS[kind] == "double free" and start is not None:
         _write_to_parts(run, thread, pc, start)
-    elif VIOLATIONS[kind] == "use after free":
-        run.has_ended_use = start not in run.released

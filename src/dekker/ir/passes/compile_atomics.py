@@ -222,7 +222,7 @@ def _surround(access: Instruction, result: str | None, row: Row, output: _Output
     output.emit(*map(Fence, row.before), access)
     if row.ctrl and result is not None:
         behind = output.fresh("behind")
-        output.emit(Branch(_differs(64, Reg(result), Reg(result)), behind))
+        output.emit(Branch(Binary("and", 64, Reg(result), ZERO), behind))
         output.place(behind)
     output.emit(*map(Fence, row.after))
 

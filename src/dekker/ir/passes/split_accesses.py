@@ -58,7 +58,8 @@ def _parts(instruction: Instruction, index: int, piece_size: int) -> Iterator[In
         case Store(address, value, size):
             # The value may be that of a register that a piece's address needs, but stores change no register.
             for offset in range(0, size, piece_size):
-                yield Store(_moved(address, offset), Binary("lshr", 64, value, Const(8 * offset)), piece_size)
+                piece = Binary("lshr", 64, value, Const(8 * offset))
+                yield Store(_moved(address, offset), piece, piece_size, copy=True)
 
 
 def _piece(index: int, offset: int) -> str:

@@ -22,8 +22,8 @@ _KEYWORDS = frozenset(
         *("exists", "forall", "filter", "observe", "ignore", "assertions", "memory-safety", "forbid", "leaks"),
         *("as", "true", "false", "all", "any"),
         *("fence", "jump", "branch", "call", "return", "spawn", "join", "assume", "await", "assert", "print"),
-        *("choose", "refuse"),
-        *("allocate", "free", "measure", "recycle", "renew", "atomic-begin", "atomic-end", "exit"),
+        *("choose", "refuse", "unset", "confined", "copied", "detach"),
+        *("allocate", "free", "measure", "recycle", "renew", "end-scope", "atomic-begin", "atomic-end", "exit"),
         *("signed", "exclusive", "weak", "quiet", "zeroed", "stack", "permanent", "everything", "loose", "partial"),
         "pointer",
         *(order.value for order in Order),
@@ -38,7 +38,8 @@ _WORD = r"(?:[^\W\d]|[%$@])[\w%$@#]*(?:\.[\w%$@#]+)*"
 _TOKEN = re.compile(
     rf"""
     (?: \s | //[^\n]* )*
-    (?: (?P<word>   (?: store-conditional (?:\.[\w]+)? | atomic-begin | atomic-end | memory-safety ) \b | {_WORD} )
+    (?: (?P<word>   (?: store-conditional (?:\.[\w]+)? | atomic-begin | atomic-end | end-scope | memory-safety ) \b
+                  | {_WORD} )
       | (?P<mark>   -> | \.\. | /\\ | \\/ | ~exists\b | [][(){{}}=,:&~?/] )
       | (?P<number> [+-]? (?: 0[xX][0-9a-fA-F]+ | [0-9]+ ) )
       | (?P<size>   \.[0-9]+ )

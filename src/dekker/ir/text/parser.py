@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dekker.errors import ParseError
 from dekker.ir.arithmetic import RMW_OPERATORS
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -22,6 +22,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -203,6 +205,8 @@ def _operand(c: _Cursor, nesting: int = 0) -> Expr:
         return Reg(c.name("a register"))
     if kind == "number":
         return Const(c.number("a number"))
+    if c.accept("unset"):
+        return Unset()
     if kind == "&":
         return _address(c)
     if kind == "(":
@@ -268,9 +272,10 @@ def _load(c: _Cursor, dst: str) -> Instruction:
 
 def _store(c: _Cursor) -> Instruction:
     size = c.suffix()
+    copy = c.accept("copied")
     address = _place(c)
     c.expect("=")
-    return Store(address, _expression(c), size, _order(c))
+    return Store(address, _expression(c), size, _order(c), copy)
 
 
 def _store_conditional(c: _Cursor, dst: str) -> Instruction:
@@ -381,7 +386,13 @@ def _allocate(c: _Cursor, dst: str) -> Instruction:
     align = c.number("an alignment in bytes") if c.accept("align") else 16
     zeroed = c.accept("zeroed")
     stack = c.accept("stack")
-    return Allocate(dst, size, align, zeroed, stack, c.accept("permanent"))
+    permanent = c.accept("permanent")
+    return Allocate(dst, size, align, zeroed, stack, permanent, c.accept("confined"))
+
+
+def _end_scope(c: _Cursor, dst: str) -> Instruction:
+    confined = c.accept("confined")
+    return EndScope(dst, _expression(c), confined)
 
 
 def _renew(c: _Cursor) -> Instruction:
@@ -401,6 +412,7 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
     "assert": _assert,
     "refuse": lambda c: Refuse(c.string(_MESSAGE)),
     "print": _print,
+    "detach": lambda c: Detach(_expression(c)),
     "free": lambda c: Free(_expression(c)),
     "renew": _renew,
     "atomic-begin": lambda c: AtomicBegin(),
@@ -414,6 +426,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "cmpxchg": lambda c, dst: _compare_exchange(c, dst, None),
     "choose": _choose,
     "allocate": _allocate,
+    "end-scope": _end_scope,
     "measure": lambda c, dst: Measure(dst, _expression(c)),
     "recycle": lambda c, dst: Recycle(dst, _expression(c)),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -18,6 +18,8 @@ from dekker.ir.instructions import (
     Call,
     Choose,
     CompareExchange,
+    Detach,
+    EndScope,
     Exit,
     Fence,
     Free,
@@ -77,6 +79,8 @@ def print_expression(expression: Expr) -> str:
     match expression:
         case Reg(name):
             return name_text(name)
+        case Unset():
+            return "unset"
         case Const(value):
             return str(value if value < 1 << 63 else value - (1 << 64))
         case Address(symbol, offset):
@@ -138,7 +142,7 @@ def _load(i: Load) -> str:
 
 
 def _store(i: Store) -> str:
-    return f"store.{i.size} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
+    return f"store.{i.size}{_flags(copied=i.copy)} {_place(i.address)} = {print_expression(i.value)}{_order(i.order)}"
 
 
 def _store_conditional(i: StoreConditional) -> str:
@@ -166,7 +170,7 @@ def _exit(i: Exit) -> str:
 
 def _allocate(i: Allocate) -> str:
     align = "" if i.align == 16 else f" align {i.align}"
-    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent)
+    flags = _flags(zeroed=i.zeroed, stack=i.stack, permanent=i.permanent, confined=i.confined)
     return f"{name_text(i.dst)} = allocate {print_expression(i.size)}{align}{flags}"
 
 
@@ -184,6 +188,7 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Return: lambda i: "return" if i.value is None else f"return {print_expression(i.value)}",
     Spawn: lambda i: f"{_target(i.dst)}spawn {_operand(i.function)}({_list(i.arguments)})",
     Join: lambda i: f"{_target(i.dst)}join {print_expression(i.thread)}",
+    Detach: lambda i: f"detach {print_expression(i.thread)}",
     Assume: lambda i: f"assume{_flags(loose=i.loose)} {print_expression(i.condition)}",
     Await: lambda i: f"await {print_expression(i.condition)} -> {name_text(i.target)}",
     Assert: lambda i: f"assert{_flags(loose=i.loose)} {print_expression(i.condition)}, {quote(i.message)}",
@@ -192,6 +197,7 @@ _INSTRUCTIONS: dict[type[Instruction], Callable[[Any], str]] = {
     Choose: lambda i: f"{name_text(i.dst)} = choose {i.low}..{i.high}{_flags(partial=i.partial, pointer=i.pointer)}",
     Allocate: _allocate,
     Free: lambda i: f"free {print_expression(i.address)}",
+    EndScope: lambda i: f"{name_text(i.dst)} = end-scope{_flags(confined=i.confined)} {print_expression(i.address)}",
     Measure: lambda i: f"{name_text(i.dst)} = measure {print_expression(i.address)}",
     Recycle: lambda i: f"{name_text(i.dst)} = recycle {print_expression(i.size)}",
     Renew: lambda i: f"renew {print_expression(i.address)}, {print_expression(i.size)}{_flags(zeroed=i.zeroed)}",

@@ -24,6 +24,7 @@ from dekker.ir.instructions import (
     Instruction,
     Refuse,
     Return,
+    Store,
 )
 from dekker.ir.program import Function, Object, Program
 from dekker.ir.text import parse_program
@@ -108,7 +109,10 @@ def _with_constants(function: Function, constants: Mapping[str, Expr]) -> Functi
 
 
 def _constant(step: Instruction, constants: Mapping[str, Expr]) -> Instruction:
+    """What the machine keeps is the program's, whatever it is."""
     match step:
+        case Store():
+            return replace(step, copy=True)
         case Call(str(dst), Address(symbol), ()) if symbol in constants:
             return Assign(dst, constants[symbol])
     return step

@@ -214,8 +214,8 @@ def test_thread_local_variables(tmp_path: Path) -> None:
     assert all(f.parameters[0] == "%self" for f in program.functions if not f.name.startswith("%"))
     (spawn,) = [step for step in program.function_by_name["main"].body if isinstance(step, Spawn)]
     assert listing(program, "%thread") == [
-        "%self = allocate 8 zeroed stack",
-        "store.4 [%self] = 41",
+        "%self = allocate 12 zeroed stack confined",
+        "store.4 [%self add.64 8] = 41",
         "result = call start(%self, argument0)",
         "return result",
     ]

@@ -143,9 +143,9 @@ def _same_type(cursor: Cursor) -> tuple[Operand, Operand]:
 
 
 def _binary(cursor: Cursor, op: str, offset: int) -> Instruction:
-    skip_flags(cursor)
+    flags = skip_flags(cursor)
     left, right = _same_type(cursor)
-    return Binary(offset=offset, op=op, left=left, right=right)
+    return Binary(offset=offset, op=op, left=left, right=right, is_signed="nsw" in flags)
 
 
 def _unary(cursor: Cursor, op: str, offset: int) -> Instruction:

@@ -319,15 +319,18 @@ def _constant_expression(cursor: Cursor, kind: Type, nesting: int) -> Value:
     return ConstantExpression(op, tuple(operands), tuple(types))
 
 
-def skip_flags(cursor: Cursor) -> None:
+def skip_flags(cursor: Cursor) -> frozenset[str]:
+    """Those that were there."""
+    found: set[str] = set()
     while True:
         if cursor.token in _FLAGS:
+            found.add(cursor.token)
             cursor.index += 1
         elif cursor.token == "inrange":
             cursor.index += 1
             cursor.skip_brackets()
         else:
-            return
+            return frozenset(found)
 
 
 _VALUES: dict[str, Callable[[Cursor, Type, int], Value]] = {

@@ -96,9 +96,12 @@ class Instruction:
 
 @dataclass(slots=True, kw_only=True)
 class Binary(Instruction):
+    """`is_signed`: of signed numbers, whose overflow is undefined."""
+
     op: str
     left: Operand
     right: Operand
+    is_signed: bool = False
 
     def operands(self) -> tuple[Operand, ...]:
         return (self.left, self.right)

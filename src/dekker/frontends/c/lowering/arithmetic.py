@@ -10,7 +10,7 @@ from __future__ import annotations
 from dekker.frontends.c.llvm.types import Float, Integer, Pointer, Type, Vector, type_text
 from dekker.frontends.c.lowering import wide
 from dekker.frontends.c.lowering.emitter import Emitter
-from dekker.frontends.c.lowering.expressions import binary, negate, sign_extend, truncate, unary
+from dekker.frontends.c.lowering.expressions import binary, negate, select, sign_extend, truncate, unary
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Const, Expr
@@ -72,6 +72,33 @@ def _guarded(emitter: Emitter, op: str, width: int, left: Expr, right: Expr) -> 
         )
         emitter.require(negate(overflow), "the result of a division does not fit its type", loose=True)
     return right
+
+
+OVERFLOW = "signed overflow"
+OVERFLOWING = {"add": "sum", "sub": "difference", "mul": "product"}
+
+
+def signed_overflow(emitter: Emitter, op: str, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
+    """Whether the result does not fit."""
+    if op == "mul":
+        return _signed_product_overflow(emitter, width, left, right, result)
+    same_signs = binary("xor", width, left, right)
+    if op == "add":
+        same_signs = unary("not", width, same_signs)
+    changed = binary("and", width, same_signs, binary("xor", width, left, result))
+    return binary("slt", width, changed, ZERO)
+
+
+def _signed_product_overflow(emitter: Emitter, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
+    if width <= 32:
+        product = binary("mul", 64, unary("sext", width, left), unary("sext", width, right))
+        return binary("ne", 64, product, unary("sext", width, result))
+    if width != 64:
+        raise Problem(f"overflow checks of {width}-bit products are not supported")
+    low, high = wide.full_product(emitter, left, right)
+    high = binary("sub", 64, high, select(binary("slt", 64, left, ZERO), right, ZERO))
+    high = binary("sub", 64, high, select(binary("slt", 64, right, ZERO), left, ZERO))
+    return binary("ne", 64, high, binary("ashr", 64, low, Const(63)))
 
 
 # --- comparisons

@@ -34,7 +34,7 @@ def _loop(f: FunctionLowering, target: Expr, source: Expr, size: Expr, unit: int
     e.place(head)
     e.branch(binary("uge", 64, Reg(index), size) if step > 0 else binary("eq", 64, Reg(index), ZERO), end)
     e.emit(Load(moved, Binary("add", 64, source, position), unit))
-    e.emit(Store(Binary("add", 64, target, position), Reg(moved), unit))
+    e.emit(Store(Binary("add", 64, target, position), Reg(moved), unit, copy=True))
     e.emit(Assign(index, Binary("add", 64, Reg(index), Const(unit * step))))
     e.jump(head)
     e.place(end)

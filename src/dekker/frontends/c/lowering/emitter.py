@@ -6,9 +6,9 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from dekker.frontends.c.lowering.expressions import is_leaf, negate
-from dekker.ir.expressions import Const, Expr, Reg
-from dekker.ir.flow import successors, used
-from dekker.ir.instructions import Assert, Assign, Branch, Exit, Instruction, Jump
+from dekker.ir.expressions import Const, Expr, Reg, is_unset
+from dekker.ir.flow import defined, live_at_starts, successors, used
+from dekker.ir.instructions import Assert, Assign, Await, Branch, Exit, Instruction, Jump, Return
 from dekker.ir.program import Function
 from dekker.source import Span
 
@@ -80,7 +80,7 @@ class Emitter:
         """Jumps go straight to where a chain of jumps leads; what no one reaches is left out."""
         self._thread_jumps()
         function = _without_dead_code(Function(name, parameters, tuple(self.body), self.labels, tuple(self.spans)))
-        return _without_unread(function)
+        return _without_unread(_without_needless_unset(function))
 
     def _thread_jumps(self) -> None:
         final = {label: self._final(position) for label, position in self.labels.items()}
@@ -95,6 +95,28 @@ class Emitter:
                 break
             position = self.labels[instruction.target]
         return position
+
+
+def _without_needless_unset(function: Function) -> Function:
+    """Drops marks of variables that nobody reads before they are set."""
+    marks = [i for i, step in enumerate(function.body) if isinstance(step, Assign) and is_unset(step.value)]
+    open_marks = [index for index in marks if not _is_set_soon(function, index)]
+    live = live_at_starts(function, frozenset()) if open_marks else []
+    needed = {index for index in open_marks if getattr(function.body[index], "dst", None) in live[index + 1]}
+    if len(needed) == len(marks):
+        return function
+    return _kept(function, set(range(len(function.body))) - (set(marks) - needed))
+
+
+def _is_set_soon(function: Function, index: int) -> bool:
+    """Whether straight-line code sets the variable before it reads it."""
+    names = defined(function.body[index])
+    for step in function.body[index + 1 :]:
+        if not names.isdisjoint(used(step)) or isinstance(step, Branch | Jump | Await | Return | Exit):
+            return False
+        if not names.isdisjoint(defined(step)):
+            return True
+    return False
 
 
 def _without_unread(function: Function) -> Function:

@@ -55,6 +55,8 @@ class FunctionLowering:
     values: dict[str, Parts] = field(default_factory=dict)
     promotion: Promotion = field(default_factory=Promotion)
     transit: Transit = field(default_factory=Transit)
+    scoped: set[str] = field(default_factory=set)
+    """Variables whose lifetimes are marked: those of blocks."""
     variables: set[str] = field(default_factory=set)
     uses: Counter[str] = field(default_factory=Counter)
     remaining: Counter[str] = field(default_factory=Counter)
@@ -62,6 +64,7 @@ class FunctionLowering:
     waiting: dict[str, set[str]] = field(default_factory=dict)
     definitions: dict[str, Instruction] = field(default_factory=dict)
     by_name: dict[str, Block] = field(default_factory=dict)
+    parameters: set[Expr] = field(default_factory=set)
     block: Block = field(default_factory=lambda: Block(""))
     next_block: str | None = None
     atomic: bool = False
@@ -96,6 +99,7 @@ class FunctionLowering:
         names = self._variable_names(order)
         self.promotion = promote(order, self.layout, names)
         self.transit = find_transit(order, self.promotion, names)
+        self.scoped = {name for block in order for step in block.instructions if (name := _begun(step)) is not None}
         self.variables = {piece.register for pieces in self.promotion.pieces.values() for piece in pieces}
         return order
 
@@ -173,6 +177,7 @@ class FunctionLowering:
             parts = self.part_names(parameter.name, parameter.type)
             names += parts
             self.values[parameter.name] = tuple(map(Reg, parts))
+            self.parameters.update(self.values[parameter.name])
         if self.header.variadic:
             names.append(VARIADIC)
         if len(self.layout.leaves(self.header.result)) > 1:
@@ -351,6 +356,16 @@ def _uses(instruction: Instruction, block: str) -> Iterator[tuple[Operand, str]]
     else:
         for operand in instruction.operands():
             yield operand, block
+
+
+def _begun(instruction: Instruction) -> str | None:
+    """The variable whose lifetime begins."""
+    if not isinstance(instruction, syntax.Call) or not isinstance(instruction.callee.value, syntax.Global):
+        return None
+    if not instruction.callee.value.name.startswith("llvm.lifetime.start"):
+        return None
+    value = instruction.arguments[-1].operand.value
+    return value.name if isinstance(value, Local) else None
 
 
 def _locals(operand: Operand) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Number
 from dekker.frontends.c.llvm.types import Type
 from dekker.frontends.c.lowering import wide
-from dekker.frontends.c.lowering.arithmetic import lower_binary
+from dekker.frontends.c.lowering.arithmetic import lower_binary, signed_overflow
 from dekker.frontends.c.lowering.arithmetic import width_of as any_width
 from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
+from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate, unary
 from dekker.frontends.c.lowering.function import VARIADIC, FunctionLowering
-from dekker.frontends.c.lowering.memory import Shape, copy_bytes, fill_bytes, side_of
+from dekker.frontends.c.lowering.memory import Shape, begin_scope, copy_bytes, end_scope, fill_bytes, side_of
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg
@@ -46,6 +47,18 @@ def _operands(call: syntax.Call) -> list[syntax.Operand]:
 
 def _ignore(f: FunctionLowering, call: syntax.Call) -> None:
     pass
+
+
+def _begin_scope(f: FunctionLowering, call: syntax.Call) -> None:
+    variable = _operands(call)[-1].value
+    if isinstance(variable, syntax.Local):
+        begin_scope(f, variable.name)
+
+
+def _end_scope(f: FunctionLowering, call: syntax.Call) -> None:
+    variable = _operands(call)[-1].value
+    if isinstance(variable, syntax.Local):
+        end_scope(f, variable.name)
 
 
 def _zero(f: FunctionLowering, call: syntax.Call) -> None:
@@ -118,45 +131,23 @@ def _overflow(op: str, signed: bool) -> Handler:
         width = width_of(_operands(call)[0].type)
         left, right = _kept(f, call, 2)
         result = f.emitter.keep(binary(op, width, left, right))
-        check = _signed_overflow if signed else _unsigned_overflow
-        f.define(call.result, (result, f.emitter.keep(check(f, op, width, left, right, result))))
+        check = signed_overflow if signed else _unsigned_overflow
+        f.define(call.result, (result, f.emitter.keep(check(f.emitter, op, width, left, right, result))))
 
     return lower
 
 
-def _unsigned_overflow(f: FunctionLowering, op: str, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
+def _unsigned_overflow(emitter: Emitter, op: str, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
     if op == "add":
         return binary("ult", width, result, left)
     if op == "sub":
         return binary("ult", width, left, right)
     if width <= 32:
         return binary("ne", 64, binary("lshr", 64, binary("mul", 64, left, right), Const(width)), ZERO)
-    _, high = wide.full_product(f.emitter, left, right)
+    _, high = wide.full_product(emitter, left, right)
     if width == 64:
         return binary("ne", 64, high, ZERO)
     raise Problem(f"overflow checks of {width}-bit products are not supported")
-
-
-def _signed_overflow(f: FunctionLowering, op: str, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
-    if op == "mul":
-        return _signed_product_overflow(f, width, left, right, result)
-    same_signs = binary("xor", width, left, right)
-    if op == "add":
-        same_signs = unary("not", width, same_signs)
-    changed = binary("and", width, same_signs, binary("xor", width, left, result))
-    return binary("slt", width, changed, ZERO)
-
-
-def _signed_product_overflow(f: FunctionLowering, width: int, left: Expr, right: Expr, result: Expr) -> Expr:
-    if width <= 32:
-        product = binary("mul", 64, unary("sext", width, left), unary("sext", width, right))
-        return binary("ne", 64, product, unary("sext", width, result))
-    if width != 64:
-        raise Problem(f"overflow checks of {width}-bit products are not supported")
-    low, high = wide.full_product(f.emitter, left, right)
-    high = binary("sub", 64, high, select(binary("slt", 64, left, ZERO), right, ZERO))
-    high = binary("sub", 64, high, select(binary("slt", 64, right, ZERO), left, ZERO))
-    return binary("ne", 64, high, binary("ashr", 64, low, Const(63)))
 
 
 def _saturating(op: str, signed: bool) -> Handler:
@@ -164,8 +155,8 @@ def _saturating(op: str, signed: bool) -> Handler:
         width = width_of(call.type)
         left, right = _kept(f, call, 2)
         result = f.emitter.keep(binary(op, width, left, right))
-        check = _signed_overflow if signed else _unsigned_overflow
-        over = check(f, op, width, left, right, result)
+        check = signed_overflow if signed else _unsigned_overflow
+        over = check(f.emitter, op, width, left, right, result)
         if signed:
             largest, smallest = Const(mask(width - 1)), Const(1 << (width - 1))
             limit: Expr = select(binary("slt", width, left, ZERO), smallest, largest)
@@ -379,7 +370,7 @@ def _three_way(signed: bool) -> Handler:
 
 
 _IGNORED = (
-    "dbg lifetime assume.unused invariant.start invariant.end experimental.noalias.scope.decl donothing prefetch "
+    "dbg assume.unused invariant.start invariant.end experimental.noalias.scope.decl donothing prefetch "
     "sideeffect va_end stackrestore var.annotation codeview pseudoprobe fake.use x86.sse2.pause".split()
 )
 _FIRST = (
@@ -389,6 +380,8 @@ _FIRST = (
 _ZERO = "is.constant returnaddress frameaddress stacksave readcyclecounter get.rounding eh.typeid.for".split()
 
 _INTRINSICS: dict[str, Handler] = {
+    "lifetime.start": _begin_scope,
+    "lifetime.end": _end_scope,
     **dict.fromkeys(_IGNORED, _ignore),
     **dict.fromkeys(_FIRST, _first),
     **dict.fromkeys(_ZERO, _zero),

@@ -13,8 +13,8 @@ from dekker.frontends.c.lowering.expressions import binary, offset, truncate
 from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Piece
-from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Assign, CompareExchange, Fence, Load, Order, Rmw, Store
+from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unary, Unset
+from dekker.ir.instructions import Allocate, Assign, CompareExchange, EndScope, Fence, Load, Order, Rmw, Store
 
 ORDERS = {
     "": Order.PLAIN,
@@ -41,8 +41,28 @@ MOST_COPIES = 64
 
 def lower_alloca(f: FunctionLowering, instruction: syntax.Alloca) -> None:
     name = instruction.result
-    if name is None or name in f.promotion.pieces:
-        return
+    if name is not None and name not in f.scoped:
+        begin_scope(f, name)
+
+
+def begin_scope(f: FunctionLowering, variable: str) -> None:
+    """What the variable holds is indeterminate from here."""
+    declared = f.definitions.get(variable)
+    for piece in f.promotion.pieces.get(variable, ()):
+        if Reg(piece.register) not in f.parameters:
+            f.assign_variable(piece.register, Unary("zext", 8 * piece.size, Unset()))
+    if isinstance(declared, syntax.Alloca) and variable not in f.promotion.pieces:
+        _declare(f, declared)
+
+
+def end_scope(f: FunctionLowering, variable: str) -> None:
+    declared = f.definitions.get(variable)
+    if isinstance(declared, syntax.Alloca) and variable in f.scoped and variable not in f.promotion.pieces:
+        register = f.result_register(declared)
+        f.emitter.emit(EndScope(register, Reg(register)))
+
+
+def _declare(f: FunctionLowering, instruction: syntax.Alloca) -> None:
     size = f.layout.size(instruction.type)
     total: Expr = Const(size)
     if instruction.count is not None:
@@ -285,7 +305,7 @@ def _write(f: FunctionLowering, target: Side, start: int, width: int, value: Exp
         value = f.emitter.keep(value)
     for at, size in parts:
         part = value if size == width else truncate(8 * size, binary("lshr", 64, value, Const(8 * at)))
-        f.emitter.emit(Store(offset(target.address, start + at), part, size))
+        f.emitter.emit(Store(offset(target.address, start + at), part, size, copy=True))
 
 
 def _read(f: FunctionLowering, source: Side, start: int, width: int) -> Expr:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from dekker.frontends.c.lowering.expressions import unary
 from dekker.ir.expressions import ZERO, Const, Reg, registers
 from dekker.ir.flow import defined, used
-from dekker.ir.instructions import Allocate, Assign, Instruction, Load, Order, Spawn, Store
+from dekker.ir.instructions import Allocate, Assign, EndScope, Instruction, Load, Order, Spawn, Store
 from dekker.ir.program import Function
 
 
@@ -38,6 +38,8 @@ def _private_sizes(function: Function) -> dict[str, int]:
     }
     writes = Counter(function.parameters)
     for step in function.body:
+        if isinstance(step, EndScope):
+            continue
         writes.update(name for name in defined(step) if isinstance(name, str))
         for name in used(step) & found.keys():
             if not _accesses_whole(step, str(name), found[str(name)]):
@@ -56,7 +58,7 @@ def _accesses_whole(step: Instruction, variable: str, size: int) -> bool:
 
 def _rewritten(step: Instruction, sizes: dict[str, int]) -> Instruction:
     match step:
-        case Allocate(dst) if dst in sizes:
+        case Allocate(dst) | EndScope(dst) if dst in sizes:
             return Assign(_value_of(dst), ZERO)
         case Load(dst, Reg(name), size, signed=signed) if name in sizes:
             value = Reg(_value_of(name))

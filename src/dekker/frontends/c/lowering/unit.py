@@ -44,6 +44,7 @@ from dekker.frontends.c.lowering.memory import (
 )
 from dekker.frontends.c.lowering.privatise import privatise_handles
 from dekker.frontends.c.lowering.problem import Problem, left_out_message, unknown_message
+from dekker.frontends.c.lowering.scopes import confine
 from dekker.frontends.c.lowering.values import (
     lower_comparison,
     lower_conversion,
@@ -119,7 +120,7 @@ class SourceNeeded(Exception):
 @dataclass(slots=True)
 class Unit:
     """What is known while the program grows. `at_return` are functions that run when `main` returns. `thread_size` and
-    `thread_cells` describe the object of each thread."""
+    `thread_cells` describe the object of each thread, whose first 8 bytes nobody uses."""
 
     linkage: Linkage
     runtime: Runtime
@@ -133,7 +134,7 @@ class Unit:
     pending: list[str] = field(default_factory=list)
     constants: dict[str, dict[int, int | None]] = field(default_factory=dict)
     at_return: list[str] = field(default_factory=list)
-    thread_size: int = 0
+    thread_size: int = 8
     thread_align: int = 8
     thread_places: dict[str, int] = field(default_factory=dict)
     thread_cells: list[Cell] = field(default_factory=list)
@@ -409,7 +410,7 @@ def lower_program(
     own_object = Emitter()
     _make_own_object(unit, own_object)
     private = {name: privatise_handles(function) for name, function in unit.functions.items()}
-    functions = (*_main_first(split_threads(private, own_object.body, SELF)),)
+    functions = (*_main_first(confine(split_threads(private, own_object.body, SELF))),)
     return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
 
 

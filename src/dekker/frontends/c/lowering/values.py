@@ -5,8 +5,16 @@ from __future__ import annotations
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Number
 from dekker.frontends.c.llvm.types import Array, DataLayout, Struct, Type, Vector
-from dekker.frontends.c.lowering.arithmetic import lower_binary, lower_cast, lower_compare, width_of
-from dekker.frontends.c.lowering.expressions import binary, select
+from dekker.frontends.c.lowering.arithmetic import (
+    OVERFLOW,
+    OVERFLOWING,
+    lower_binary,
+    lower_cast,
+    lower_compare,
+    signed_overflow,
+    width_of,
+)
+from dekker.frontends.c.lowering.expressions import binary, negate, select
 from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.expressions import Const, Expr
@@ -14,7 +22,20 @@ from dekker.ir.expressions import Const, Expr
 
 def lower_operation(f: FunctionLowering, i: syntax.Binary) -> None:
     left, right = f.parts(i.left), f.parts(i.right)
+    if f.unit.dialect.overflow and i.is_signed and i.op in OVERFLOWING and len(left) == 1:
+        f.define(i.result, (_checked(f, i, left[0], right[0]),))
+        return
     f.define(i.result, lower_binary(f.emitter, i.op, i.left.type, left, right))
+
+
+def _checked(f: FunctionLowering, i: syntax.Binary, left: Expr, right: Expr) -> Expr:
+    """There is no code for the check: nothing depends on it."""
+    width = width_of(i.left.type)
+    left, right = f.emitter.keep(left), f.emitter.keep(right)
+    result = f.emitter.keep(lower_binary(f.emitter, i.op, i.left.type, (left,), (right,))[0])
+    overflow = signed_overflow(f.emitter, i.op, width, left, right, result)
+    f.emitter.require(negate(overflow), f"{OVERFLOW}: the {OVERFLOWING[i.op]} does not fit {width} bits", loose=True)
+    return result
 
 
 def lower_unary(f: FunctionLowering, i: syntax.Unary) -> None:

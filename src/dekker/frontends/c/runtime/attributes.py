@@ -1,4 +1,5 @@
-"""Attributes of threads and locks. But for the kind of a mutex they make no difference here; what is set can be got
+"""Attributes of threads and locks. But for the kind of a mutex, and whether a
+thread is detached, they make no difference here; what is set can be got
 again. An attribute object is written only in programs that get something from one."""
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _PLACES: Mapping[str, Mapping[str, tuple[int, int]]] = {
 }
 """Offset and size of what is kept, where there is room for it."""
 
+_HEEDED = ("detachstate",)
+"""What makes a difference."""
+
 _ALWAYS_ZERO: Mapping[str, tuple[str, ...]] = {
     "pthread_attr": ("schedparam", "affinity_np", "sigmask_np", "stack"),
     "pthread_mutexattr": ("pshared", "protocol", "prioceiling", "robust"),
@@ -40,7 +44,7 @@ _ALWAYS_ZERO: Mapping[str, tuple[str, ...]] = {
 
 def _set(family: str, name: str, place: tuple[int, int]) -> Handler:
     def lower(call: ExternalCall) -> Expr:
-        if is_used(call, f"{family}_get{name}"):
+        if name in _HEEDED or is_used(call, f"{family}_get{name}"):
             call.emitter.emit(Store(offset(call.argument(0), place[0]), call.argument(1), place[1]))
         return ZERO
 
@@ -60,7 +64,8 @@ def _get(place: tuple[int, int]) -> Handler:
 def _init(family: str) -> Handler:
     def lower(call: ExternalCall) -> Expr:
         for name, (start, size) in _PLACES.get(family, {}).items():
-            if is_used(call, f"{family}_get{name}"):
+            is_heeded = name in _HEEDED and is_used(call, f"{family}_set{name}")
+            if is_heeded or is_used(call, f"{family}_get{name}"):
                 call.emitter.emit(Store(offset(call.argument(0), start), ZERO, size))
         return ZERO
 

@@ -84,5 +84,6 @@ C11_THREADS: Mapping[str, External] = {
     "tss_delete": External(delete_key),
     "tss_get": External(get_value, needs_context=True),
     "tss_set": External(set_value, needs_context=True),
-    **dict.fromkeys(("thrd_detach", "thrd_yield", "thrd_sleep"), External(nothing)),
+    "thrd_detach": THREADS["pthread_detach"],
+    **dict.fromkeys(("thrd_yield", "thrd_sleep"), External(nothing)),
 }

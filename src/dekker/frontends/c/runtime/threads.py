@@ -23,7 +23,7 @@ from dekker.frontends.c.runtime.locks import EBUSY, ETIMEDOUT
 from dekker.frontends.c.runtime.waiting import EAGAIN
 from dekker.frontends.c.runtime.whole_program import has_match, is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Assign, Call, Choose, Exit, Join, Load, Order, Return, Rmw, Store
+from dekker.ir.instructions import Allocate, Assign, Call, Choose, Detach, Exit, Join, Load, Order, Return, Rmw, Store
 
 END_OF_KEYS = 8
 START = "%pthread"
@@ -34,6 +34,7 @@ _DESTRUCTORS = "destructors of keys"
 _VALUES = "values of keys"
 _IDENTITY = "identifier"
 _VALUE_OFFSET = 8
+SET_DETACHED = "pthread_attr_setdetachstate"
 
 _ENDS_WITH_VALUE = re.compile(r"(?:call|invoke) [^\n]*@(?:pthread_exit\((?!ptr (?:noundef )?null\))|thrd_exit\()")
 
@@ -60,7 +61,23 @@ def create(call: ExternalCall, place: Expr, function: Expr, argument: Expr) -> E
 
 
 def _create(call: ExternalCall) -> Expr:
-    return create(call, call.argument(0), call.argument(2), call.argument(3))
+    created = create(call, call.argument(0), call.argument(2), call.argument(3))
+    if call.argument(1) != ZERO and is_used(call, SET_DETACHED):
+        _detach_if_asked(call)
+    return created
+
+
+def _detach_if_asked(call: ExternalCall) -> None:
+    """The attributes begin with the state of the thread: 1 if it is detached."""
+    e, state, number, end = call.emitter, call.emitter.temporary(), call.emitter.temporary(), call.emitter.new_label()
+    e.branch(binary("eq", 64, call.argument(1), ZERO), end)
+    e.emit(Load(state, call.argument(1), 4))
+    e.branch(binary("ne", 32, Reg(state), ONE), end)
+    e.emit(Load(number, call.argument(0), 8))
+    if _has_identity(call):
+        e.emit(Load(number, Reg(number), 8))
+    e.emit(Detach(Reg(number)))
+    e.place(end)
 
 
 def _has_identity(call: ExternalCall) -> bool:
@@ -144,12 +161,29 @@ def _impatient_join(error: int) -> Handler:
     return lower
 
 
+def detach(call: ExternalCall) -> Expr:
+    """A thread may detach itself before the one that started it knows its number."""
+    e, thread = call.emitter, call.argument(0)
+    if not _has_identity(call):
+        e.emit(Detach(thread))
+        return ZERO
+    number, other, end = e.temporary(), e.new_label(), e.new_label()
+    e.branch(binary("ne", 64, thread, identity_of_thread(call)), other)
+    e.emit(Detach(ZERO))
+    e.jump(end)
+    e.place(other)
+    e.emit(Load(number, thread, 8))
+    e.emit(Detach(Reg(number)))
+    e.place(end)
+    return ZERO
+
+
 def leave(call: ExternalCall) -> None:
     """Ends the thread with a value; what joins it takes that."""
     value = call.argument(0)
     if has_match(call, _ENDS_WITH_VALUE) and value != ZERO:
         identity = identity_of_thread(call)
-        call.emitter.emit(Store(offset(identity, _VALUE_OFFSET), value, 8))
+        call.emitter.emit(Store(offset(identity, _VALUE_OFFSET), value, 8, copy=True))
     run_at_thread_end(call, call.emitter)
     if _has_keys(call):
         call.emitter.emit(Call(None, *call.call(_destroy_function(call), ())))
@@ -252,6 +286,7 @@ THREADS: Mapping[str, External] = {
     "pthread_tryjoin_np": External(_impatient_join(EBUSY)),
     **dict.fromkeys(("pthread_timedjoin_np", "pthread_clockjoin_np"), External(_impatient_join(ETIMEDOUT))),
     "pthread_exit": External(leave, returns=False, needs_context=True),
+    "pthread_detach": External(detach),
     "pthread_self": External(identity_of_thread, needs_context=True),
     "pthread_equal": External(_equal),
     "pthread_key_create": External(_create_key, needs_context=True),
@@ -260,7 +295,6 @@ THREADS: Mapping[str, External] = {
     "pthread_setspecific": External(set_value, needs_context=True),
     **dict.fromkeys(
         (
-            "pthread_detach",
             "sched_yield",
             "pthread_yield",
             "usleep",

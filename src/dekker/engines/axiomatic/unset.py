@@ -1,0 +1,68 @@
+"""Memory that nobody has written, and accesses that depend on what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dekker.engines.axiomatic.candidates import Structure
+from dekker.engines.axiomatic.path import Path, PathEvent
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED
+from dekker.engines.axiomatic.terms import Symbol, Term, resolve
+from dekker.execution import Event
+from dekker.ir.arithmetic import mask
+from dekker.ir.expressions import is_unset
+from dekker.ir.instructions import Allocate, Assign
+from dekker.ir.program import Program
+from dekker.ir.undefined import of_binary, undefined_bits
+from dekker.result import Violation
+
+
+def may_be_undefined(program: Program) -> bool:
+    steps = (step for function in program.functions for step in function.body)
+    return any(
+        (isinstance(step, Allocate) and not step.zeroed) or (isinstance(step, Assign) and is_unset(step.value))
+        for step in steps
+    )
+
+
+def unset_byte(paths: Sequence[Path], address: int) -> int:
+    """The indeterminate bits of a byte that was never written."""
+    for path in paths:
+        for start, size in path.objects:
+            if start <= address < start + size:
+                return 0xFF if start in path.unset else 0
+    return 0
+
+
+def is_shown(paths: Sequence[Path], address: int, size: int, value: Term) -> bool:
+    """Whether a value of which nothing is known is stored where other threads may see it: in a global object, or on
+    the heap."""
+    if undefined_bits(value) & mask(8 * size) != mask(8 * size):
+        return False
+    for path in paths:
+        for start, length in path.objects:
+            if start <= address < start + length:
+                return start not in path.own_objects
+    return address < SYNCHRONISATION_START
+
+
+def undefined_uses(structure: Structure) -> Iterator[tuple[Event, Violation]]:
+    """Accesses that depend on an indeterminate value: where they are, whether a comparison succeeds, what others are
+    to see."""
+    for event in structure.events:
+        if event.accesses_memory and not event.initial and _uses(structure, event, structure.path_event(event)):
+            yield event, Violation(UNINITIALISED, "the value was never set", event.span)
+
+
+def _uses(structure: Structure, event: Event, source: PathEvent) -> bool:
+    known: dict[Symbol, Term] = structure.known
+    if undefined_bits(resolve(source.address.term, known)):
+        return True
+    value = resolve(source.value.term, known)
+    if event.kind == "W":
+        return not source.copy and is_shown(structure.paths, event.address, event.size, value)
+    if source.compared is None:
+        return False
+    compared = resolve(source.compared.term, known)
+    both = isinstance(value, int) and isinstance(compared, int)
+    return both and of_binary("eq", 8 * event.size, value, compared) != 0  # type: ignore[arg-type]

@@ -1,0 +1,219 @@
+"""Undefined behaviour of C is a violation, in every engine alike; what only looks like it is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.frontends.c.programs import needs_compiler
+
+from dekker.frontends.dialect import Dialect
+from dekker.result import Verdict
+from dekker.run.check import CheckOptions, check
+
+pytestmark = needs_compiler
+
+ENGINES = ("rsmc", "axiomatic", "states")
+
+_HEADERS = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+"""
+
+_RUN_F = "int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); %s return 0; }"
+
+SCOPES = {
+    "a function that has returned": """
+        int *f(void) { int x = 1; int *q = &x; return q; }
+        int main(void) { int *p = f(); return *p; }""",
+    "a thread that has ended": "int *p; void *f(void *a) { int x = 1; p = &x; return 0; }" + _RUN_F % "*p = 2;",
+    "a block that was left": "int main(void) { int *q; { int y = 3; q = &y; } return *q; }",
+    "the last round of a loop": """
+        int main(void) { int *last = 0;
+          for (int i = 0; i < 2; i++) { int y = i; if (last) *last = 3; last = &y; } return 0; }""",
+    "another thread that still runs": """
+        void *g(void *v) { *(int *)v = 1; return 0; }
+        void go(pthread_t *t) { int x = 0; pthread_create(t, 0, g, &x); }
+        int main(void) { pthread_t t; go(&t); pthread_join(t, 0); return 0; }""",
+    "a thread that leaves from a call": """
+        int *p; void inner(void) { pthread_exit(0); }
+        void *f(void *v) { int x = 1; p = &x; inner(); return 0; }"""
+    + _RUN_F % "*p = 2;",
+    "an address that another thread takes": """
+        _Atomic(int *) p;
+        void *f(void *a) { int x = 1; atomic_store(&p, &x); return 0; }
+        void *g(void *a) { int *q = atomic_load(&p); if (q) *q = 2; return 0; }
+        int main(void) { pthread_t t, u; pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+          pthread_join(t, 0); pthread_join(u, 0); return 0; }""",
+}
+
+UNSET = {
+    "a branch": "int main(void) { int x; if (x) return 1; return 0; }",
+    "a switch": "int main(void) { int x; switch (x + 1) { case 1: return 2; } return 0; }",
+    "a loop": "int main(void) { int n; while (n < 3) n++; return 0; }",
+    "an assertion": "int main(void) { int x; assert(x == 0); return 0; }",
+    "an index": "int g[4]; int main(void) { int i; return g[i]; }",
+    "a pointer": "void *f(void *a) { int *q; *q = 1; return 0; }" + _RUN_F % "",
+    "a global variable": "int g; int main(void) { int x; int y = x + 1; g = y; return 0; }",
+    "the heap": """
+        struct n { int v; struct n *next; }; struct n *g;
+        void *f(void *a) { if (g->next) return 0; return 0; }
+        int main(void) { pthread_t t; g = malloc(sizeof *g); g->v = 1;
+          pthread_create(&t, 0, f, 0); pthread_join(t, 0); return 0; }""",
+    "the end of reallocated memory": """
+        int main(void) { int *a = malloc(8); a[0] = 1; a = realloc(a, 16); if (a[3]) return 1; return 0; }""",
+    "a flag that another thread sets late": """
+        struct n { atomic_int flag; }; struct n *p;
+        void *f(void *a) { while (!atomic_load(&p->flag)); return 0; }
+        int main(void) { pthread_t t; p = malloc(sizeof *p); pthread_create(&t, 0, f, 0);
+          atomic_store(&p->flag, 1); pthread_join(t, 0); return 0; }""",
+    "a function that may not set its result": """
+        int fill(int *out, int ok) { if (ok) *out = 5; return ok; }
+        void *f(void *a) { int v; fill(&v, 0); if (v == 5) return 0; return 0; }"""
+    + _RUN_F % "",
+    "a copy": """
+        struct s { int a, b; };
+        int main(void) { struct s x; x.a = 1; struct s y = x; struct s z; memcpy(&z, &y, sizeof y);
+          if (z.b) return 1; return 0; }""",
+    "a field of bits": """
+        struct s { unsigned a : 3, b : 5; };
+        int main(void) { struct s x; x.a = 1; if (x.b) return 1; return 0; }""",
+    "a choice": "int main(void) { int x; int y = x ? 1 : 2; if (y == 1) return 1; return 0; }",
+    "what is freed": "int main(void) { void *p; free(p); return 0; }",
+    "a mutex on the heap": """
+        int main(void) { pthread_mutex_t *m = malloc(sizeof *m); pthread_mutex_lock(m); return 0; }""",
+    "a mutex on the stack": """
+        void *f(void *a) { pthread_mutex_t m; pthread_mutex_lock(&m); pthread_mutex_unlock(&m); return 0; }"""
+    + _RUN_F % "",
+}
+
+FINE = {
+    "fields of bits": """
+        struct s { unsigned a : 3, b : 5; char c; long d; };
+        int main(void) { struct s x; x.a = 1; x.b = 2; x.c = 3; struct s *p = malloc(sizeof *p); p->a = 1; p->b = 3;
+          *p = x; struct s y = *p; assert(y.a == 1 && y.b == 2 && p->c == 3); free(p); return 0; }""",
+    "padding": """
+        struct s { char c; int i; }; struct s g;
+        struct s make(void) { struct s x; x.c = 1; x.i = 2; return x; }
+        int main(void) { g = make(); struct s *p = malloc(sizeof *p); *p = make(); assert(p->i == g.i); free(p);
+          return 0; }""",
+    "a struct of which part is set": """
+        struct s { int a, b; }; struct s *g;
+        void *f(void *v) { struct s c = *g; assert(c.a == 1); return 0; }
+        int main(void) { pthread_t t; struct s x; x.a = 1; g = malloc(sizeof *g); *g = x;
+          pthread_create(&t, 0, f, 0); pthread_join(t, 0); return 0; }""",
+    "results": """
+        int fill(int *out) { *out = 5; return 1; }
+        void *f(void *a) { int v; if (fill(&v)) assert(v == 5); _Bool b = v > 3; if (b) v = 1; return 0; }"""
+    + _RUN_F % "",
+    "arrays": """
+        void *f(void *v) { int a[3]; for (int i = 0; i < 3; i++) a[i] = i; int n = 0;
+          for (int i = 0; i < 3; i++) n += a[i]; assert(n == 3); return 0; }"""
+    + _RUN_F % "",
+    "zeroed memory": """
+        int g[2]; int main(void) { int *p = calloc(2, 4); if (p[1] || g[1]) return 1; free(p); return 0; }""",
+    "arithmetic alone": "int main(void) { int x; int y = x * 2 + 1; (void)y; return 0; }",
+    "arguments on the stack": """
+        struct a { int n, r; };
+        void *g(void *v) { struct a *s = v; s->r = s->n + 1; return 0; }
+        int go(int n) { struct a x = {n, 0}; pthread_t t;
+          pthread_create(&t, 0, g, &x); pthread_join(t, 0); return x.r; }
+        void *f(void *v) { for (int i = 0; i < 2; i++) { int k[2] = {i, 0}; int *z = &k[1 - i]; *z = 0;
+          assert(go(i) == i + 1); } return 0; }"""
+    + _RUN_F
+    % "struct a b[2] = {{1, 0}, {2, 0}}; pthread_t u[2]; for (int i = 0; i < 2; i++) "
+    "pthread_create(&u[i], 0, g, &b[i]); for (int i = 0; i < 2; i++) pthread_join(u[i], 0); assert(b[1].r == 3);",
+    "a thread that detaches itself": """
+        void *f(void *a) { pthread_detach(pthread_self()); return 0; }
+        int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_exit(0); }""",
+}
+
+CLAIMS = {
+    "joined twice": "void *f(void *a) { return 0; }" + _RUN_F % "pthread_join(t, 0);",
+    "joined after it was detached": """
+        void *f(void *a) { return 0; }
+        int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_detach(t); pthread_join(t, 0);
+          return 0; }""",
+    "detached after it was joined": "void *f(void *a) { return 0; }" + _RUN_F % "pthread_detach(t);",
+    "detached twice": """
+        void *f(void *a) { return 0; }
+        int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_detach(t); pthread_detach(t); return 0; }""",
+    "created detached": """
+        void *f(void *a) { return 0; }
+        int main(void) { pthread_attr_t a; pthread_attr_init(&a); pthread_t t;
+          pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED);
+          pthread_create(&t, &a, f, 0); pthread_join(t, 0); return 0; }""",
+    "joined by two": """
+        pthread_t t; void *f(void *a) { return 0; } void *g(void *a) { pthread_join(t, 0); return 0; }
+        int main(void) { pthread_t u; pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+          pthread_join(t, 0); pthread_join(u, 0); return 0; }""",
+}
+
+
+def _kind(tmp_path: Path, text: str, engine: str, model: str = "sc", *, overflow: bool = False) -> str | None:
+    file = tmp_path / "program.c"
+    file.write_text(_HEADERS + text)
+    report = check([str(file)], CheckOptions(model, engine, dialect=Dialect(overflow=overflow)))
+    if report.violations:
+        return report.violations[0].finding.kind
+    assert report.verdict is Verdict.SAFE
+    return None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", SCOPES.values(), ids=SCOPES)
+def test_a_variable_that_is_gone(tmp_path: Path, text: str, engine: str) -> None:
+    assert _kind(tmp_path, text, engine) == "use after scope"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", UNSET.values(), ids=UNSET)
+def test_a_value_that_nobody_has_set(tmp_path: Path, text: str, engine: str) -> None:
+    assert _kind(tmp_path, text, engine) in ("uninitialised value", "uninitialised pointer")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", FINE.values(), ids=FINE)
+def test_nothing_is_wrong(tmp_path: Path, text: str, engine: str) -> None:
+    assert _kind(tmp_path, text, engine) is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", CLAIMS.values(), ids=CLAIMS)
+def test_a_thread_is_joined_or_detached_once(tmp_path: Path, text: str, engine: str) -> None:
+    assert _kind(tmp_path, text, engine) == "invalid join"
+
+
+@pytest.mark.parametrize("model", ["rc11", "tso", "power", "aarch64"])
+@pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])
+def test_other_models(tmp_path: Path, model: str, engine: str) -> None:
+    assert _kind(tmp_path, UNSET["the heap"], engine, model) == "uninitialised value"
+    assert _kind(tmp_path, SCOPES["a thread that has ended"], engine, model) == "use after scope"
+    assert _kind(tmp_path, FINE["a struct of which part is set"], engine, model) is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("statement", "is_wrong"),
+    [
+        ("x = x + 1", True),
+        ("x = -2 - x", True),
+        ("x = x * 2", True),
+        ("x++", True),
+        ("l = l * 3", True),
+        ("l = l - (-1)", True),
+        ("u = u + 1", False),
+        ("u = u * u", False),
+        ("x = x - 1", False),
+        ("c++", False),
+    ],
+)
+def test_overflow(tmp_path: Path, statement: str, is_wrong: bool, engine: str) -> None:
+    text = """
+        int x = 2147483647; unsigned u = 4294967295u; long l = 9223372036854775807L; signed char c = 127;
+        int main(void) { %s; return 0; }"""
+    assert _kind(tmp_path, text % statement, engine, overflow=True) == ("overflow" if is_wrong else None)
+    assert _kind(tmp_path, text % statement, engine) is None
