@@ -88,6 +88,7 @@ void read_functions(Program& program, const FunctionsArgument& argument) {
 }
 
 // sets, pairs, flags
+using OrderArgument = std::tuple<bool, bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t>;
 using ClassArgument = std::tuple<std::vector<std::size_t>, std::int64_t, std::int64_t>;
 
 EventClass read_class(const ClassArgument& argument) {
@@ -285,12 +286,13 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<std::pair<Address, Address>>& objects,
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
-                         const std::vector<std::string>& check_names, std::tuple<bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
+                         const std::vector<std::string>& check_names, OrderArgument order,
                          std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool, bool> limits,
                          const WorkArgument& work_argument, const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
-                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order)};
+                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
+                                 std::get<8>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
                       std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits), std::get<8>(limits)};
   Work work = read_work(work_argument);
@@ -306,7 +308,7 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
     return result;
   } catch (const Guess& guess) {
     nb::dict result;
-    result["guess"] = nb::make_tuple(place_tuple(guess.load), place_tuple(guess.store));
+    result["guess"] = nb::make_tuple(place_tuple(guess.later), place_tuple(guess.earlier));
     return result;
   } catch (const UnknownThread& unknown) {
     nb::dict result;
@@ -327,11 +329,12 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
     const std::vector<std::pair<Address, std::int64_t>>& initial_bytes, const std::vector<std::pair<Address, Address>>& objects,
     const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions, const ModelProgram& model,
     const std::vector<std::string>& check_names,
-    std::tuple<bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t> order,
+    OrderArgument order,
     std::tuple<std::int32_t, bool, double, std::uint64_t, std::uint64_t, std::uint64_t> limits, const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
-                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order)};
+                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
+                                 std::get<8>(order)};
   Limits bounds;
   std::uint64_t n_probes = 0, seed = 0;
   std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, n_probes, seed) = limits;

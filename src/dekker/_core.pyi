@@ -64,7 +64,7 @@ def explore(
     functions: tuple[Any, ...],
     model: ModelProgram,
     check_names: Sequence[str],
-    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int],
     limits: tuple[int, bool, int, float, int, bool, bool, bool, bool],
     work: tuple[int, bool, float, int, bool, int, tuple[Any, ...]],
     progress: Callable[[dict[str, int]], object] | None,
@@ -83,7 +83,7 @@ def probe(
     functions: tuple[Any, ...],
     model: ModelProgram,
     check_names: Sequence[str],
-    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int],
     limits: tuple[int, bool, float, int, int, int],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> tuple[list[tuple[float, float]], str]: ...

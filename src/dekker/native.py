@@ -241,7 +241,7 @@ class Request:
 
     program: NativeProgram
     model: RelationalProgram
-    order: tuple[bool, bool, bool, bool, bool, bool, int, int]
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int]
     limits: Limits
     examples: bool = False
     progress: Progress | None = None
@@ -335,7 +335,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
 def probe(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, bool, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int],
     limits: Limits,
     n_probes: int,
     seed: int,

@@ -50,7 +50,7 @@ LB+addrs            | r0=x; y+r0=1 // r0=y; x+r0=1                           | 0
 LB+ctrls            | r0=x; if r0; y=1 // r0=y; if r0; x=1                   | 0:r0=1 1:r0=1               |
 LB+RWs              | r0=x; RW; y=1 // r0=y; RW; x=1                         | 0:r0=1 1:r0=1               |
 LB+RRs              | r0=x; RR; y=1 // r0=y; RR; x=1                         | 0:r0=1 1:r0=1               | rmo
-LB+addr-pos         | r0=x; r1=z+r0; y=1 // r0=y; r1=z+r0; x=1               | 0:r0=1 1:r0=1               |
+LB+addr-pos         | r0=x; r1=z+r0; y=1 // r0=y; r1=z+r0; x=1               | 0:r0=1 1:r0=1               | rmo
 S                   | x=2; y=1 // r0=y; x=1                                  | 1:r0=1 x=2                  | pso rmo
 S+WW+po             | x=2; WW; y=1 // r0=y; x=1                              | 1:r0=1 x=2                  | rmo
 S+WW+data           | x=2; WW; y=1 // r0=y; x=1+r0                           | 1:r0=1 x=2                  |

@@ -193,3 +193,38 @@ def test_the_run_that_is_shown_has_a_failed_store(tmp_path: Path) -> None:
     assert "W x=3" not in text
     shown = dekker("litmus", written(tmp_path, POSSIBLE["aarch64, address from its load"]), "--explain").out
     assert "W x=3" not in shown
+
+
+ADDRESS_THEN_STORE = (
+    "PPC",
+    "x=0; y=0; z=0; 0:r20=x; 0:r21=y; 0:r22=z; 0:r12=1; 1:r20=x; 1:r21=y;",
+    ("lwz r1,0(r20); xor r9,r1,r1; lwzx r2,r9,r22; FENCE; stw r12,0(r21)", PPC_OTHER),
+    PPC_READ,
+)
+
+
+def address_then_store(folder: Path, between: str) -> str:
+    architecture, init, (first, second), condition = ADDRESS_THEN_STORE
+    steps = first.replace("FENCE; ", between)
+    return written(folder, (architecture, init, (steps, second), condition))
+
+
+def test_rmo_does_not_keep_a_store_behind_an_address(tmp_path: Path) -> None:
+    """The SPARC manual has no such rule; the others have it."""
+    file = address_then_store(tmp_path, "")
+    assert observation(dekker("litmus", file, "--model", "rmo").out)[0] == "Sometimes"
+    for model in ("pso", "power", "armv7", "aarch64", "riscv"):
+        assert observation(dekker("litmus", file, "--model", model).out)[0] == "Never"
+    refused = dekker("litmus", file, "--model", "rmo", "--engine", "rsmc")
+    assert refused.status == 2
+    assert (
+        "7:2: error: 'rmo' lets this store be seen before the address of the access of line 6 is known" in refused.err
+    )
+
+
+@pytest.mark.parametrize("between", ["lwsync; ", "cmpw r2,r2; beq L; L: ", "add r12,r12,r9; "])
+def test_rsmc_runs_rmo_where_something_else_keeps_the_order(tmp_path: Path, between: str) -> None:
+    file = address_then_store(tmp_path, between)
+    found = [observation(dekker("litmus", file, "--model", "rmo", "--engine", e).out) for e in ("axiomatic", "rsmc")]
+    assert found[0] == found[1]
+    assert found[0][0] == "Never"

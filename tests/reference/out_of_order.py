@@ -7,9 +7,9 @@ that path are done one by one, in any order that the following allows; runs whos
 - A load takes the value of the newest earlier own store to its location that has not reached memory, else it reads
   memory. It may run ahead of branches, of other loads, and of stores whose address is not known yet; if it turns out
   that it missed one of those, the run is dropped.
-- A store is settled once its address and value, the addresses of all accesses before it, and all branches before it
-  are known. Only a settled store passes its value on to loads. It reaches memory some time after, when all earlier
-  accesses to the same location are done.
+- A store is settled once its address and value and all branches before it are known. Only a settled store passes its
+  value on to loads. It reaches memory some time after, when all earlier accesses that are known to go to the same
+  location are done; if another turns out to go there, the run is dropped.
 - A fence makes accesses behind it wait for those in front of it, according to the pairs it orders.
 - Read-modify-writes, compare-exchanges (even those that fail), and a load-linked and store-conditional that succeed,
   wait for everything before them and are waited for by everything behind them.
@@ -195,7 +195,7 @@ class _Thread:
         guesses = [(i, item) for i, item in enumerate(self.path[:position]) if isinstance(item, Guess)]
         return (
             self.value(store.value, position) is not None
-            and all(self.location(access) is not None for access, _ in self.accesses(position + 1))
+            and self.location(position) is not None
             and all(self.value(guess.condition, i) is not None for i, guess in guesses)
         )
 
@@ -206,6 +206,13 @@ class _Thread:
             if isinstance(item, Store) and self.done[earlier] is None and self.location(earlier) == location
         ]
         return max(waiting, default=None)
+
+    def was_overtaken(self, position: int, location: Location) -> bool:
+        """By a later store to its location."""
+        later = enumerate(self.done[position + 1 :], position + 1)
+        return any(
+            done is not None and done.location == location and isinstance(self.path[i], Store) for i, done in later
+        )
 
     def guesses_hold(self) -> bool:
         guesses = [(i, item) for i, item in enumerate(self.path) if isinstance(item, Guess)]
@@ -306,6 +313,8 @@ class _Machine:
 
         match access:
             case Load(dst, signed=is_signed):
+                if thread.was_overtaken(position, location):
+                    return
                 source = thread.newest_waiting_store(position, location)
                 if source is not None:
                     store = thread.path[source]

@@ -9,6 +9,8 @@
 // choice.
 #pragma once
 
+#include <span>
+
 #include "rsmc/machine.hpp"
 #include "rsmc/templates.hpp"
 
@@ -90,6 +92,23 @@ class CommitBefore {
       if (store.kind != EventKind::write || !same_place(store, read)) continue;
       if (hangs_on_a_choice(run, id, events[i])) return events[i];
       if (!store.is_compare && store.role != Role::conditional_store) break;
+    }
+    return no_event;
+  }
+
+  // The earlier access, if there is one, whose address the write waits for without any other reason to do so.
+  EventId access_waited_for(const std::vector<RunItem<W>>& run, EventId write) const {
+    const auto n_earlier = static_cast<std::size_t>(machine_.event(write).index);
+    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(machine_.event(write).thread)].events;
+    const auto has_sources = [&](EventId id) { return !machine_.event(id).address_sources.empty(); };
+    if (std::ranges::none_of(std::span(events).first(n_earlier), has_sources)) return no_event;
+    Bits before;
+    add_before(run, write, before);
+    for (std::size_t i = 0; i < n_earlier; ++i) {
+      if (is_no_access(machine_.event(events[i]))) continue;
+      const Sources<W> exact = machine_.resolved(machine_.event(events[i]).address_sources);
+      Bits sources = exact.direct | exact.picked;
+      if (!sources.is_subset_of(before)) return events[i];
     }
     return no_event;
   }
@@ -186,6 +205,41 @@ class CommitBefore {
       const Event<W>& compared = machine_.event(static_cast<EventId>(s));
       if (compared.state == EventState::committed) include_item(run, past, compared.run_index);
     });
+  }
+
+  // What comes before the event for other reasons than addresses of earlier accesses, as events. Writes of other threads
+  // were asked about when they were committed.
+  void add_before(const std::vector<RunItem<W>>& run, EventId id, Bits& before) const {
+    const Event<W>& e = machine_.event(id);
+    const auto add = [&](EventId other) {
+      if (machine_.event(other).kind == EventKind::fence || before.test(other)) return;
+      before.set(other);
+      add_before(run, other, before);
+    };
+    const auto add_sources = [&](const Sources<W>& sources) {
+      const Sources<W> exact = machine_.resolved(sources);
+      (exact.direct | exact.picked).for_each([&](std::size_t s) { add(static_cast<EventId>(s)); });
+    };
+    add_sources(e.address_sources);
+    add_sources(e.control);
+    add_sources(e.data_sources);
+    const bool has_source = e.kind == EventKind::read && e.state == EventState::committed && e.read_from != no_event;
+    const bool forwards = has_source && may_forward(e, machine_.event(e.read_from));
+    if (forwards) {
+      add_sources(machine_.event(e.read_from).address_sources);
+      add_sources(machine_.event(e.read_from).data_sources);
+    } else if (has_source) {
+      const std::uint32_t source = machine_.event(e.read_from).run_index;
+      before.set(e.read_from);
+      run[source].past.for_each([&](std::size_t item) { before.set(run[item].event); });
+    }
+    for (EventId other : machine_.threads()[static_cast<std::size_t>(e.thread)].events) {
+      const Event<W>& earlier = machine_.event(other);
+      if (earlier.index >= e.index) break;
+      if (is_no_access(earlier)) continue;
+      const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
+      if (kept || e.ordered_after.test(other)) add(other);
+    }
   }
 
   bool hangs_on_a_choice(const std::vector<RunItem<W>>& run, EventId read, EventId store) const {

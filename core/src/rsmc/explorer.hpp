@@ -226,6 +226,7 @@ class Explorer {
 
   void explore_write(EventId id) {
     bool went_on = false;
+    run_.require_address_order(id);
     const std::uint32_t place = run_.location_of(id);
     const Mark before = run_.mark();
     const std::size_t lowest = run_.lowest_position(id, place);

@@ -98,6 +98,12 @@ class Run {
     if (store != no_event) throw Guess{machine_.place_of(event(read)), machine_.place_of(event(store))};
   }
 
+  void require_address_order(EventId write) const {
+    if (order_.in_order || order_.address_order) return;
+    const EventId access = commit_before_.access_waited_for(items_, write);
+    if (access != no_event) throw Guess{machine_.place_of(event(write)), machine_.place_of(event(access))};
+  }
+
   Key key_of(EventId id) const { return {machine_.event(id).thread, machine_.event(id).index}; }
 
   EventId event_at(Key key) const {

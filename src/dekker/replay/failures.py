@@ -26,6 +26,7 @@ DEADLOCK = "deadlock"
 
 def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """Accesses outside of objects late, because of what they may be a consequence; lost memory last."""
+    yield from (failure for run in runs for failure in run.noted)
     yield from (run.failure for run in runs if run.failure is not None)
     yield from _claimed_twice(world)
     yield from _after_release(world, runs, execution)

@@ -105,6 +105,7 @@ class ThreadRun:
     end: str = UNBORN
     stack: Stack = ()
     failure: Failure | None = None
+    noted: list[Failure] = field(default_factory=list)
     last_round: int = 0
     waits_for: int = -1
     is_idle: bool = False
@@ -155,6 +156,7 @@ class Machine:
         self.spawned = False
         self.patient = True
         self.silent = 0
+        self.may_stop = False
         self.rounds: dict[tuple[int, int], int] = {}
         self.heads: dict[str, frozenset[int]] = {}
 
@@ -184,7 +186,7 @@ class Machine:
         self.patient = patient
         while self.calls:
             if self.silent >= MAX_SILENT_STEPS:
-                self.run.end = STOPPED
+                self.run.end = FAILED if self.may_stop else STOPPED
                 break
             before = self.taken - self.alone
             try:
@@ -248,8 +250,7 @@ class Machine:
 
     def note_failure(self, kind: str, message: str, address: int = 0, size: int = 0) -> None:
         """Of which the thread need not know yet."""
-        if self.run.failure is None:
-            self.run.failure = Failure(kind, message, self.run.thread, self.stack(), address, size)
+        self.run.noted.append(Failure(kind, message, self.run.thread, self.stack(), address, size))
 
     def demand(self, word: Word, what: str) -> None:
         """What the thread does next must not depend on an indeterminate value."""
@@ -310,7 +311,7 @@ class Machine:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, which is no event according to its trace")
         item = self.peek()
         if item is None:
-            raise self.end(STOPPED)
+            raise self.end(FAILED if self.may_stop else STOPPED)
         if item.kind != kind or item.instruction != self.instruction:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, its trace has {self.describe(item)}")
         self.taken += 1

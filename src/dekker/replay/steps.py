@@ -223,9 +223,10 @@ def _assert(machine: Machine, instruction: Assert) -> None:
         return
     if condition.value:
         return
-    if not instruction.loose or machine.peek() is None:
+    if not instruction.loose:
         raise machine.fail("assertion", instruction.message)
     machine.note_failure("assertion", instruction.message)
+    machine.may_stop = machine.peek() is None
 
 
 def _choose(machine: Machine, instruction: Choose) -> None:

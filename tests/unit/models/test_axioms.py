@@ -194,7 +194,7 @@ CLASSICS: dict[str, tuple[Execution, dict[str, str | None]]] = {
     "LB+picks": (shaped(LB, "", pick_addr="0:0>1 1:0>1"), {"aarch64": "external", "power": None}),
     "LB+addr-pos": (
         execution("Rx1 Rz0 Wy1", "Ry1 Rz0 Wx1", addr="0:0>1 1:0>1"),
-        {"rmo": "rmo", "power": "no-thin-air", "aarch64": "external", "riscv": "model"},
+        {"rmo": None, "ghb-rmo": None, "power": "no-thin-air", "aarch64": "external", "riscv": "model"},
     ),
     "LB+ctrl-po-same-location": (
         execution("Rx1 Wz1 Wy1", "Ry1 Wx1", ctrl="0:0>1", data="1:0>1"),

@@ -38,6 +38,9 @@ struct CommitOrder {
   bool forwarding = false;
   // So may the read of an update that succeeds, and so may both with the value of an update or store-conditional.
   bool forwarding_of_updates = false;
+  // The model keeps a write behind what the addresses of earlier accesses depend on. Otherwise a write that waits for one
+  // for no other reason is a Guess.
+  bool address_order = true;
   // What uses the status of a store-conditional waits until its write is committed.
   bool status_is_dependency = false;
   // Not 0: what to commit next is drawn at random, which must make no difference to what is found.
@@ -137,10 +140,11 @@ struct MixedSizes {
 };
 
 // The model lets a load take the value of an earlier store of its thread before it is known which value that is, or whether
-// there is a store at all. The explorer does not guess.
+// there is a store at all; or it lets a store (`later`) be seen before the address of an earlier access is known. The
+// explorer does not guess.
 struct Guess {
-  Place load;
-  Place store;
+  Place later;
+  Place earlier;
 };
 
 // Called now and then; returning false ends the exploration.

@@ -101,7 +101,7 @@ def accepted_executions(task: Task) -> Iterator[Accepted]:
     if is_dynamic(task.program):
         oracle.explore()
     for accepted in oracle.accepted():
-        statuses = {"failed" if path.noted is not None else path.status for path in accepted.structure.paths}
+        statuses = {"failed" if path.noted else path.status for path in accepted.structure.paths}
         if statuses <= {"complete", "unborn"} or ("ended" in statuses and not statuses & {"failed", "cut", "blocked"}):
             yield accepted
 
@@ -340,7 +340,7 @@ class _Oracle:
         own = [path for thread, path in failed.items() if thread not in misled]
         found = [use_after_free(event) for event in misled.values()]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
-        noted = [path.noted for path in structure.paths if path.noted is not None]
+        noted = [failure for path in structure.paths for failure in path.noted]
         found += [Violation(failure.kind, failure.message, failure.span) for failure in noted]
         misused = list(writes_after_release(structure, accepted.co))
         undefined = list(undefined_uses(structure)) if self.may_be_undefined else []

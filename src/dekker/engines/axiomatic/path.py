@@ -141,7 +141,7 @@ class Path:
     failure_kind: str = "assertion"
     failure: str = ""
     failure_span: Span | None = None
-    noted: Failure | None = None
+    noted: tuple[Failure, ...] = ()
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
     own_objects: frozenset[int] = NOTHING

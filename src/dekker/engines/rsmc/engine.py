@@ -46,7 +46,7 @@ STATUS_DEPENDENCIES = frozenset(("status-addr", "status-data", "status-ctrl"))
 
 
 class NeedsGuess(UnsupportedError):
-    """The model lets a load have a value that is not known yet."""
+    """The model lets a load have a value, or a store be seen before an address, that is not known yet."""
 
 
 def run(task: Task) -> Result:
@@ -62,7 +62,7 @@ def run(task: Task) -> Result:
     except ForbiddenStart as error:
         raise UnsupportedError(f"the rsmc engine cannot run '{task.model.name}': {error}") from None
     if exploration.guess is not None:
-        raise _guess(task, *exploration.guess)
+        raise _guess(task, order, *exploration.guess)
     if shipped_as(task.model) is None:
         _require_freedom_from_deadlocks(task, exploration)
     if exploration.mixed_sizes is not None:
@@ -86,13 +86,14 @@ def probe(task: Task, n_probes: int, seed: int) -> tuple[list[tuple[float, float
     return native_probe(native, explored, _order_flags(task, order), task.limits, n_probes, seed)
 
 
-def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool, bool, bool, int, int]:
+def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool, bool, bool, bool, int, int]:
     return (
         order.in_order,
         order.same_location_reads,
         order.same_location_writes,
         order.forwarding,
         order.forwarding_of_updates,
+        order.address_order,
         bool(task.model.uses & STATUS_DEPENDENCIES),
         order.pick_seed,
         order.most_waiting,
@@ -109,15 +110,21 @@ def _mixed_sizes(
     return MixedSizes(access(place, address, size), access(other, other_address, other_size), racing=racing)
 
 
-def _guess(task: Task, load: Place, store: Place) -> NeedsGuess:
-    line = getattr(_span(task.program, store), "line", None)
+def _guess(task: Task, order: CommitOrder, later: Place, earlier: Place) -> NeedsGuess:
+    line = getattr(_span(task.program, earlier), "line", None)
     where = "" if line is None else f" of line {line}"
-    return NeedsGuess(
-        f"'{task.model.name}' lets this load take the value of the store{where} before it is known which value that is"
-        " or whether there is a store: the rsmc engine does not guess values",
-        _span(task.program, load),
-        "use --engine axiomatic",
-    )
+    model = task.model.name
+    if order.address_order:
+        text = (
+            f"'{model}' lets this load take the value of the store{where} before it is known which value that is"
+            " or whether there is a store: the rsmc engine does not guess values"
+        )
+    else:
+        text = (
+            f"'{model}' lets this store be seen before the address of the access{where} is known: the rsmc engine does"
+            " not guess addresses"
+        )
+    return NeedsGuess(text, _span(task.program, later), "use --engine axiomatic")
 
 
 def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> None:

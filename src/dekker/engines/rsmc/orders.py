@@ -39,14 +39,16 @@ class CommitOrder:
     accesses of its location. `forwarding`: a load may take the value of an own store before that store is committed,
     because the model orders neither the store's earlier accesses of the location before such a load, nor the store
     itself. `forwarding_of_updates`: so may the read of an update, and both may with the value of an own update or
-    store-conditional. `pick_seed`, unless 0, makes the explorer draw what to commit next; `most_waiting`
-    bounds what it puts off, in events. Neither changes what it finds."""
+    store-conditional. `address_order`: the model keeps a write behind what the addresses of earlier accesses depend on;
+    otherwise a program in which one waits for no other reason is refused. `pick_seed`, unless 0, makes the explorer
+    draw what to commit next; `most_waiting` bounds what it puts off, in events. Neither changes what it finds."""
 
     in_order: bool
     same_location_reads: bool = True
     same_location_writes: bool = True
     forwarding: bool = False
     forwarding_of_updates: bool = False
+    address_order: bool = True
     pick_seed: int = 0
     most_waiting: int = 100_000
     local: Callable[[Event], LocalOrder] = lambda event: UNORDERED
@@ -96,7 +98,9 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
     "armv7": CommitOrder(in_order=False, same_location_writes=False, forwarding=True),
     "aarch64": CommitOrder(in_order=False, forwarding=True, forwarding_of_updates=True, local=_aarch64),
     "riscv": CommitOrder(in_order=False, forwarding=True, local=_riscv),
-    "rmo": CommitOrder(in_order=False, forwarding=True, same_location_reads=False, local=_full_updates),
+    "rmo": CommitOrder(
+        in_order=False, forwarding=True, same_location_reads=False, address_order=False, local=_full_updates
+    ),
 }
 
 NOT_FOR_UPDATES: dict[str, frozenset[str]] = {"armv7": frozenset(("AMO", "X")), "rmo": frozenset((MAY_FAIL,))}
