@@ -330,7 +330,7 @@ def _order(order: Order) -> str:
 
 def _unary(op: str, width: int, operand: str) -> str:
     match op:
-        case "zext":
+        case "zext" | "freeze":
             return _unsigned(width, operand)
         case "sext":
             return f"((u64){_signed(width, operand)})"

@@ -115,7 +115,7 @@ def command(
     Assertions, memory accesses, data races (under cpp20 and rc11) and deadlocks are checked in every execution. Several
     files are linked into one program; what follows -- goes to the compiler (-D, -I, -std …). Nothing of the program is
     ever executed natively. The first violation ends the search, unless --keep-going is given, and is shown with the run
-    that leads to it.
+    that leads to it. What is undefined in C and not checked stands in the JSON report, under "unchecked".
     """
     if checkpoint is not None:
         if estimate:

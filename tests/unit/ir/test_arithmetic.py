@@ -55,7 +55,7 @@ def as_signed(width: int, value: int) -> int:
 def test_every_operator_is_tested() -> None:
     comparisons = {f"{sign}{name}" for sign in "us" for name in COMPARISONS}
     assert set(BINARY_OPERATORS) == {*MODULAR, *comparisons, "eq", "ne", *SHIFTS, *DIVISIONS}
-    assert set(UNARY_OPERATORS) == {"neg", "not", "zext", "sext"}
+    assert set(UNARY_OPERATORS) == {"neg", "not", "zext", "sext", "freeze"}
     assert set(RMW_OPERATORS) == set(UPDATES)
 
 
@@ -128,6 +128,7 @@ def test_unary_operators(width: int, value: int) -> None:
     assert evaluate_unary("neg", width, value) == as_unsigned(width, -value)
     assert evaluate_unary("not", width, value) == as_unsigned(width, ~value)
     assert evaluate_unary("zext", width, value) == as_unsigned(width, value)
+    assert evaluate_unary("freeze", width, value) == as_unsigned(width, value)
     assert evaluate_unary("sext", width, value) == as_unsigned(64, as_signed(width, value))
 
 
