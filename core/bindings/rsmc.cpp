@@ -196,6 +196,7 @@ nb::dict outcome_dict(const Outcome& outcome) {
   result["n_alone"] = outcome.n_alone;
   result["stopped_by"] = stop_name(outcome.stop);
   if (outcome.stuck_at.thread != none) result["stuck_at"] = place_tuple(outcome.stuck_at);
+  if (outcome.too_long_at.thread != none) result["too_long_at"] = place_tuple(outcome.too_long_at);
   return result;
 }
 

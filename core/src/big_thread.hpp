@@ -12,7 +12,10 @@ namespace dekker {
 // Joined when it goes.
 class BigThread {
  public:
-  explicit BigThread(std::function<void()> body) : body_(std::make_unique<std::function<void()>>(std::move(body))) {
+  static constexpr std::size_t default_stack_bytes = std::size_t{64} << 20;
+
+  explicit BigThread(std::function<void()> body, std::size_t stack_bytes = default_stack_bytes)
+      : body_(std::make_unique<std::function<void()>>(std::move(body))) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, stack_bytes);
@@ -26,8 +29,6 @@ class BigThread {
   }
 
  private:
-  static constexpr std::size_t stack_bytes = std::size_t{64} << 20;
-
   static void* run(void* body) {
     (*static_cast<std::function<void()>*>(body))();
     return nullptr;

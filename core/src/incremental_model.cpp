@@ -1,6 +1,7 @@
 #include "dekker/incremental_model.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "dekker/evaluator.hpp"
@@ -13,13 +14,15 @@ namespace dekker {
 
 namespace {
 
-constexpr std::size_t most_words = 16;
+constexpr std::size_t most_words = 512;
+constexpr std::size_t most_words_of_loose_rows = 16;
 
 // The numbers of words for which there is code.
 std::size_t words_supported(std::size_t words_per_row) {
   if (words_per_row == 0 || words_per_row > most_words)
     throw std::invalid_argument(text("rows of ", words_per_row, " words; 1 to ", most_words, " are possible"));
-  return std::bit_ceil(words_per_row);
+  if (words_per_row <= 16) return std::bit_ceil(words_per_row);
+  return words_per_row <= 64 ? 64 : words_per_row <= 256 ? 256 : 512;
 }
 
 // Evaluates everything anew.
@@ -61,8 +64,9 @@ class Reference {
     }
     Relation& relation = evaluator_.input_relation(input);
     const Word* const border = inputs_.border(input, event);
-    for_each_bit({border, words}, [&](std::size_t to) { relation.insert(event, to); });
-    for_each_bit({border + words, words}, [&](std::size_t from) { relation.insert(from, event); });
+    const std::size_t n = inputs_.border_words(event);
+    for_each_bit({border, n}, [&](std::size_t to) { relation.insert(event, to); });
+    for_each_bit({border + n, n}, [&](std::size_t from) { relation.insert(from, event); });
   }
 
   const ExecutionInputs& inputs_;
@@ -73,28 +77,33 @@ class Reference {
 }  // namespace
 
 ExecutionInputs::ExecutionInputs(const std::vector<Input>& inputs, std::size_t words_per_row)
-    : words_(words_per_row), stride_(words_supported(words_per_row)), used_(inputs.size(), 0) {
+    : words_(words_per_row), stride_(words_supported(words_per_row)),
+      is_tight_(stride_ > most_words_of_loose_rows), used_(inputs.size(), 0) {
   std::size_t set_words = 0;
   for (const Input& input : inputs) {
-    std::size_t& end = input.kind == Kind::set ? set_words : border_words_;
+    std::size_t& end = input.kind == Kind::set ? set_words : n_borders_;
     places_.push_back(end);
-    end += input.kind == Kind::set ? stride_ : 2 * stride_;
+    end += input.kind == Kind::set ? stride_ : 2;
   }
-  borders_.resize(border_words_ * capacity());
+  borders_.reset(static_cast<Word*>(std::calloc(borders_before(capacity()) + 1, sizeof(Word))));
+  if (!borders_) throw std::bad_alloc();
   sets_.resize(set_words);
 }
 
 void ExecutionInputs::push_event() {
   if (n_events_ == capacity()) throw CapacityExceeded(text("more than ", capacity(), " events"));
   const std::size_t newest = n_events_++;
-  newest_ = borders_.data() + newest * border_words_;
-  std::fill_n(newest_, border_words_, Word{0});
+  newest_ = borders_.get() + borders_before(newest);
+  newest_words_ = border_words(newest);
+  std::fill_n(newest_, n_borders_ * newest_words_, Word{0});
   for (std::size_t i = newest / word_bits; i < sets_.size(); i += stride_) sets_[i] &= ~bit(newest);
 }
 
 void ExecutionInputs::pop_to(std::size_t n_events) {
   n_events_ = n_events;
-  newest_ = n_events == 0 ? nullptr : borders_.data() + (n_events - 1) * border_words_;
+  if (n_events == 0) return;
+  newest_ = borders_.get() + borders_before(n_events - 1);
+  newest_words_ = border_words(n_events - 1);
 }
 
 class IncrementalModel::Core {
@@ -238,7 +247,10 @@ IncrementalModel::IncrementalModel(const ModelProgram& program, std::size_t word
     case 2: core_ = std::make_unique<Engine<2>>(program, std::move(graph), *inputs_, n_trials); break;
     case 4: core_ = std::make_unique<Engine<4>>(program, std::move(graph), *inputs_, n_trials); break;
     case 8: core_ = std::make_unique<Engine<8>>(program, std::move(graph), *inputs_, n_trials); break;
-    default: core_ = std::make_unique<Engine<16>>(program, std::move(graph), *inputs_, n_trials);
+    case 16: core_ = std::make_unique<Engine<16>>(program, std::move(graph), *inputs_, n_trials); break;
+    case 64: core_ = std::make_unique<Engine<64>>(program, std::move(graph), *inputs_, n_trials); break;
+    case 256: core_ = std::make_unique<Engine<256>>(program, std::move(graph), *inputs_, n_trials); break;
+    default: core_ = std::make_unique<Engine<512>>(program, std::move(graph), *inputs_, n_trials);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 
 #include "rsmc/workers.hpp"
 
@@ -38,6 +39,10 @@ Outcome explore_alone(const Question& q, Knowledge& knowledge) {
       return Explorer<W>(q.program, q.model, q.check_names, q.order, limits, supervisor, knowledge).run();
     } catch (const NewKnowledge&) {
       knowledge.start_again();
+    } catch (const StoppedAlone& stopped) {
+      Outcome nothing;
+      nothing.stop = stopped.reason;
+      return nothing;
     }
   }
 }
@@ -51,25 +56,38 @@ Probes probe_with(const Question& q, std::uint64_t n_probes, std::uint64_t seed,
       return Explorer<W>(q.program, q.model, q.check_names, q.order, limits, supervisor, knowledge).probe(n_probes, seed);
     } catch (const NewKnowledge&) {
       knowledge.start_again();
+    } catch (const StoppedAlone& stopped) {
+      return {{}, stopped.reason};
     }
   }
 }
 
-// Most executions are small, and small ones are fast; a large one starts again with more words.
-Outcome explore_alone(const Question& q) {
-  constexpr std::array attempts{explore_alone<1>, explore_alone<2>, explore_alone<4>, explore_alone<8>, explore_alone<16>};
-  Knowledge knowledge;
-  for (const auto attempt : attempts) {
+// Calls `body()` with enough stack for long runs.
+template <std::size_t W, class Body>
+auto with_stack(Body body) -> decltype(body()) {
+  if constexpr (W <= most_words_in_place) return body();
+  std::optional<decltype(body())> result;
+  std::exception_ptr error;
+  const auto run = [&] {
     try {
-      return attempt(q, knowledge);
-    } catch (const CapacityNeeded&) {
-      knowledge.start_again();
+      result.emplace(body());
+    } catch (...) {
+      error = std::current_exception();
     }
-  }
-  Outcome too_large;
-  too_large.stop = Stop::events;
-  return too_large;
+  };
+  { const BigThread thread(run, stack_bytes<W>); }
+  if (error) std::rethrow_exception(error);
+  return std::move(*result);
 }
+
+template <std::size_t W>
+Probes probe_on_stack(const Question& q, std::uint64_t n_probes, std::uint64_t seed, Knowledge& knowledge) {
+  return with_stack<W>([&] { return probe_with<W>(q, n_probes, seed, knowledge); });
+}
+
+// By numbers of words.
+#define DEKKER_ATTEMPTS(f) std::array{f<1>, f<2>, f<4>, f<8>, f<16>, f<64>, f<256>, f<512>}
+constexpr std::array<std::uint32_t, 8> words_of_attempts{1, 2, 4, 8, 16, 64, 256, 512};
 
 // Watches the limits while the workers are at it.
 class Watch {
@@ -126,6 +144,7 @@ PoolEnd explore_together(const Question& q, Knowledge& knowledge, Explored& so_f
   }
   if (pool.end() == PoolEnd::error && pool.outcome().stop != Stop::violation) std::rethrow_exception(pool.error());
   merge(so_far.outcome, std::move(pool.outcome()));
+  so_far.outcome.too_long_at = pool.end() == PoolEnd::capacity ? pool.too_long_at() : Place{};
   pool.give_rest(so_far.work);
   return so_far.outcome.stop == Stop::violation ? PoolEnd::stopped : pool.end();
 }
@@ -140,11 +159,11 @@ void forget(Explored& so_far) {
 
 // Units that were done remain done when others need more words.
 Explored explore_together(const Question& q, Work&& work) {
-  constexpr std::array attempts{explore_together<1>, explore_together<2>, explore_together<4>, explore_together<8>, explore_together<16>};
+  constexpr std::array attempts = DEKKER_ATTEMPTS(explore_together);
   Explored so_far{{}, std::move(work), false};
   Knowledge knowledge(so_far.work.known, so_far.work.numbers_threads);
   std::size_t attempt = 0;
-  while (attempt + 1 < attempts.size() && (std::size_t{1} << attempt) < so_far.work.words) ++attempt;
+  while (attempt + 1 < attempts.size() && words_of_attempts[attempt] < so_far.work.words) ++attempt;
   while (true) {
     const PoolEnd end = attempts[attempt](q, knowledge, so_far);
     if (end == PoolEnd::new_knowledge) {
@@ -160,9 +179,26 @@ Explored explore_together(const Question& q, Work&& work) {
     }
     if (so_far.outcome.stop != Stop::not_stopped) break;
   }
-  so_far.work.words = std::uint32_t{1} << attempt;
+  so_far.work.words = words_of_attempts[attempt];
   so_far.work.known = knowledge.all();
   return so_far;
+}
+
+// Most executions are small, and small ones are fast; a large one starts again with more words, on a thread with more stack.
+Outcome explore_alone(const Question& q) {
+  constexpr std::array attempts{explore_alone<1>, explore_alone<2>, explore_alone<4>, explore_alone<8>, explore_alone<16>};
+  Knowledge knowledge;
+  for (const auto attempt : attempts) {
+    try {
+      return attempt(q, knowledge);
+    } catch (const CapacityNeeded&) {
+      knowledge.start_again();
+    }
+  }
+  Work work;
+  work.words = words_of_attempts[attempts.size()];
+  const Limits limits = with_time_left(q.limits, q.start);
+  return explore_together({q.program, q.model, q.check_names, q.order, limits, q.progress, Clock::now()}, std::move(work)).outcome;
 }
 
 }  // namespace
@@ -184,7 +220,7 @@ Outcome explore(const Program& program, const ModelProgram& model, const std::ve
 Probes probe(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
              const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
              const Progress& progress) {
-  constexpr std::array attempts{probe_with<1>, probe_with<2>, probe_with<4>, probe_with<8>, probe_with<16>};
+  constexpr std::array attempts = DEKKER_ATTEMPTS(probe_on_stack);
   const Question q{program, model, check_names, order, limits, progress, Clock::now()};
   Knowledge knowledge;
   for (const auto attempt : attempts) {

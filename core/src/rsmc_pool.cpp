@@ -49,6 +49,7 @@ void merge(Outcome& total, Outcome&& part) {
   total.n_alone = std::max(total.n_alone, part.n_alone);  // the same in all in which anything was explored
   if (total.stop == Stop::not_stopped) total.stop = part.stop;
   if (total.stuck_at.thread == none) total.stuck_at = part.stuck_at;
+  if (total.too_long_at.thread == none) total.too_long_at = part.too_long_at;
 }
 
 Pool::Pool(const Work& work)
@@ -108,15 +109,22 @@ void Pool::add(Outcome&& found, std::vector<Unit>&& left, bool stops_at_violatio
   set_demand();
 }
 
-void Pool::put_back(Unit&& unit, const Statistics& discarded) {
+void Pool::put_back(Unit&& unit, const Statistics& discarded, const Place& too_long_at) {
   n_complete_.fetch_sub(discarded.complete);
   const std::lock_guard hold(mutex_);
+  too_long_at_ = too_long_at;
   const std::size_t depth = unit.steps.items.size();
   units_.emplace(depth, std::move(unit));
   if (end_ == PoolEnd::done) end_ = PoolEnd::capacity;
   is_stopping_ = true;
   set_demand();
   has_units_.notify_all();
+}
+
+void Pool::put_back(Unit&& unit) {
+  const std::lock_guard hold(mutex_);
+  const std::size_t depth = unit.steps.items.size();
+  units_.emplace(depth, std::move(unit));
 }
 
 void Pool::stop(Stop reason) {

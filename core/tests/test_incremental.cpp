@@ -288,8 +288,8 @@ class Twin {
   void insert_pairs(std::size_t input, const std::vector<Word>& before, const std::vector<Word>& after, bool in_bulk) {
     const std::size_t newest = n_events() - 1;
     if (in_bulk) {
-      incremental_.insert_predecessors(input, before.data());
-      incremental_.insert_successors(input, after.data());
+      incremental_.insert_predecessors(input, before);
+      incremental_.insert_successors(input, after);
     }
     for_each_bit(before, [&](std::size_t e) {
       events_.back().push_back({input, e, newest});
@@ -440,8 +440,8 @@ TEST(incremental_model_as_an_engine_uses_it) {
   model.pop_to(2);
   model.push_event();
   const Word before = 0b010, after = 0b001;
-  model.insert_predecessors(0, &before);
-  model.insert_successors(1, &after);
+  model.insert_predecessors(0, {&before, 1});
+  model.insert_successors(1, {&after, 1});
   CHECK(!model.is_allowed());
   CHECK(model.is_allowed(0b001));
   CHECK(model.raised_flags() == 0b100);

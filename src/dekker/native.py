@@ -194,11 +194,12 @@ class Exploration:
     """What the explorer found. `states` are the values of what was observed, their numbers of traces, and an example;
     `violations` are kind, place, address and an example; runs were cut at the places `cut_at`; `n_alone` accesses and
     fences of the first thread, before others existed, are no events; `stuck_at` is the place of the first event for
-    which the model allowed no parameter; `mixed_sizes` are the place, address and size of an access, and those of
-    another that it overlaps without being equal or races with in pieces, and `guess` the places of a load and of the
-    store whose value it would have to guess; in these cases there is nothing else. `rest` is what it was stopped at; if
-    it `started_again`, what was found in earlier slices does not count; with others at the same time, all have to start
-    again. `asking` are units that let reads of others sleep: of those with the same number one is to be explored."""
+    which the model allowed no parameter, `too_long_at` that of the event with which a run became too long;
+    `mixed_sizes` are the place, address and size of an access, and those of another that it overlaps without being
+    equal or races with in pieces, and `guess` the places of a load and of the store whose value it would have to guess;
+    in these cases there is nothing else. `rest` is what it was stopped at; if it `started_again`, what was found in
+    earlier slices does not count; with others at the same time, all have to start again. `asking` are units that let
+    reads of others sleep: of those with the same number one is to be explored."""
 
     statistics: dict[str, int]
     states: list[tuple[tuple[int, ...], int, RawTrace]]
@@ -210,6 +211,7 @@ class Exploration:
     cut_at: list[Place] = field(default_factory=list)
     n_alone: int = 0
     stuck_at: Place | None = None
+    too_long_at: Place | None = None
     mixed_sizes: tuple[Place, int, int, Place, int, int] | None = None
     guess: tuple[Place, Place] | None = None
     unknown_thread: tuple[int, int] | None = None

@@ -67,10 +67,11 @@ class Result:
     ones no thread goes on, but some have stopped at a failed assumption or wait at an await. `deadlocks` are the
     blocked ones in which all threads that did not end wait for ever: what they read in their last round is the last
     word on each location. `cut` ones go on beyond the bound, at the loops `cut_at`. `flags` are
-    those of complete executions and of those in which threads wait. `bound` says what the result is limited to besides,
-    and is empty if it is not; `choice` why this engine was chosen, if it was. `examples` is empty unless the
-    task asks for them; `statistics` is the work that the engine counted, under its own names. `rounds` is the bound on
-    loops with which it was found, if that has grown."""
+    those of complete executions and of those in which threads wait. `too_long_at` is where an execution came to have
+    more events than the engine can hold. `bound` says what the result is limited to besides, and is empty if it is not;
+    `choice` why this engine was chosen, if it was. `examples` is empty unless the task asks for them; `statistics` is
+    the work that the engine counted, under its own names. `rounds` is the bound on loops with which it was found, if
+    that has grown."""
 
     satisfying: int = 0
     violating: int = 0
@@ -84,6 +85,7 @@ class Result:
     self_justifying: int = 0
     candidates: int = 0
     stopped_by: str | None = None
+    too_long_at: Span | None = None
     bound: str = ""
     choice: str = ""
     examples: Examples = field(default_factory=Examples)

@@ -5,8 +5,11 @@
 // change is not computed again. Nothing is allocated once every base name that occurs has been seen.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,18 +49,18 @@ class ExecutionInputs {
     if (from == n_events_ - 1)
       border[to / word_bits] |= bit(to);
     else
-      border[stride_ + from / word_bits] |= bit(from);
+      border[newest_words_ + from / word_bits] |= bit(from);
   }
 
-  void insert_successors(std::size_t input, const Word* targets) {
+  void insert_successors(std::size_t input, std::span<const Word> targets) {
     Word* const successors = newest_border(input);
     if (insert_words(successors, targets)) note_use(input);
   }
 
-  void insert_predecessors(std::size_t input, const Word* sources) {
+  void insert_predecessors(std::size_t input, std::span<const Word> sources) {
     const std::size_t newest = n_events_ - 1;
     Word* const successors = newest_border(input);
-    Word* const predecessors = successors + stride_;
+    Word* const predecessors = successors + newest_words_;
     if (!insert_words(predecessors, sources)) return;
     note_use(input);
     // The pair of the newest event with itself is kept with the successors.
@@ -66,10 +69,11 @@ class ExecutionInputs {
     predecessors[newest / word_bits] ^= self;
   }
 
-  // The event's successors up to itself, followed by its predecessors before itself; stride() words each.
+  // The event's successors up to itself, followed by its predecessors before itself; border_words() each.
   const Word* border(std::size_t input, std::size_t event) const {
-    return borders_.data() + event * border_words_ + places_[input];
+    return borders_.get() + borders_before(event) + places_[input] * border_words(event);
   }
+  std::size_t border_words(std::size_t event) const { return is_tight_ ? event / word_bits + 1 : stride_; }
 
   // stride() words; bits from n_events() on are meaningless.
   const Word* members(std::size_t input) const { return sets_.data() + places_[input]; }
@@ -85,18 +89,24 @@ class ExecutionInputs {
   }
 
  private:
-  Word* newest_border(std::size_t input) { return newest_ + places_[input]; }
+  Word* newest_border(std::size_t input) { return newest_ + places_[input] * newest_words_; }
 
-  // Returns whether there were any.
-  bool insert_words(Word* row, const Word* events) const {
-    row[0] |= events[0];
-    Word any = events[0];
-    if (words_ > 1) [[unlikely]]
-      for (std::size_t i = 1; i < words_; ++i) {
-        row[i] |= events[i];
-        any |= events[i];
-      }
+  // Returns whether there were any. No event is newer than the newest.
+  bool insert_words(Word* row, std::span<const Word> events) const {
+    Word any = 0;
+    const std::size_t n_words = std::min(events.size(), newest_words_);
+    for (std::size_t i = 0; i < n_words; ++i) {
+      row[i] |= events[i];
+      any |= events[i];
+    }
     return any != 0;
+  }
+
+  // The words of all events before this one.
+  std::size_t borders_before(std::size_t event) const {
+    if (!is_tight_) return event * n_borders_ * stride_;
+    const std::size_t full = event / word_bits;
+    return n_borders_ * (word_bits * full * (full + 1) / 2 + event % word_bits * (full + 1));
   }
 
   void note_use(std::size_t input) {
@@ -104,13 +114,19 @@ class ExecutionInputs {
     used_[input] = 1;
   }
 
+  struct Free {
+    void operator()(Word* words) const { std::free(words); }
+  };
+
   std::size_t words_;   // in the rows that callers pass
   std::size_t stride_;  // words of a stored row
+  bool is_tight_;       // rows of events have no more words than they need
   std::size_t n_events_ = 0;
-  std::size_t border_words_ = 0;     // of all relations, for one event
-  std::vector<std::size_t> places_;  // where the input begins, in sets_ or in the words of one event
-  std::vector<Word> borders_;
+  std::size_t n_borders_ = 0;        // two for each relation
+  std::vector<std::size_t> places_;  // where the input begins: in sets_, or which border of an event it is
+  std::unique_ptr<Word[], Free> borders_;  // which takes memory as it is used
   Word* newest_ = nullptr;  // in borders_
+  std::size_t newest_words_ = 0;
   std::vector<Word> sets_;
   std::vector<unsigned char> used_;
   bool has_first_use_ = false;
@@ -120,7 +136,7 @@ class IncrementalModel {
  public:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
-  // For up to 64 * words_per_row events; at most 16 words and 64 checks, else std::invalid_argument is thrown. The
+  // For up to 64 * words_per_row events; at most 512 words and 64 checks, else std::invalid_argument is thrown. The
   // program must be valid and outlive the object. The first `n_trials` events show what is used; the rest goes faster.
   IncrementalModel(const ModelProgram& program, std::size_t words_per_row, std::size_t n_trials = 64);
   IncrementalModel(IncrementalModel&&) noexcept;
@@ -140,9 +156,9 @@ class IncrementalModel {
   void insert_member(std::size_t input, [[maybe_unused]] std::size_t event) { inputs_->insert_member(input); }
   void insert_pair(std::size_t input, std::size_t from, std::size_t to) { inputs_->insert_pair(input, from, to); }
 
-  // From and to the newest event; words_per_row words each, with no bit beyond the newest event.
-  void insert_successors(std::size_t input, const Word* targets) { inputs_->insert_successors(input, targets); }
-  void insert_predecessors(std::size_t input, const Word* sources) { inputs_->insert_predecessors(input, sources); }
+  // From and to the newest event, with no bit beyond it; words that are not there are 0.
+  void insert_successors(std::size_t input, std::span<const Word> targets) { inputs_->insert_successors(input, targets); }
+  void insert_predecessors(std::size_t input, std::span<const Word> sources) { inputs_->insert_predecessors(input, sources); }
 
   // Do all checks hold that are neither flags nor in `skipped`, a mask over ModelProgram::checks? After false, pop.
   bool is_allowed(Word skipped = 0);

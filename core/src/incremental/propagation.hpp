@@ -9,6 +9,7 @@
 // of a set that do), and for relations that only grow, `news` has at least the new pairs of such a row and at most all.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,6 +19,7 @@
 #include "dekker/incremental_model.hpp"
 #include "incremental/plan.hpp"
 #include "incremental/rows.hpp"
+#include "incremental/zeroed_array.hpp"
 
 namespace dekker::incremental {
 
@@ -27,7 +29,7 @@ template <std::size_t W>
 class Propagation {
  public:
   explicit Propagation(const ExecutionInputs& inputs)
-      : inputs_(inputs), marks_(capacity + 1, 0), scratch_(capacity), path_(capacity, 0) {}
+      : inputs_(inputs), marks_(capacity + 1, 0), path_(capacity, 0) {}
 
   // Starts again, without events. The plan must outlive its use.
   void adopt(const Plan& plan);
@@ -212,8 +214,8 @@ class Propagation {
   std::vector<Occupied> occupied_;
   std::vector<Bits*> news_;
 
-  std::vector<Cell> all_cells_;
-  std::vector<Bits> all_news_;
+  ZeroedArray<Cell> all_cells_;
+  ZeroedArray<Bits> all_news_;
   std::vector<PlanSlot> touched_;  // slots that are dirty
   std::size_t n_changes_ = 0;
   bool is_restarting_ = false;
@@ -247,10 +249,8 @@ void Propagation<W>::adopt(const Plan& plan) {
     if (has_duty(slot, keep_rows) || has_duty(slot, keep_columns)) n_cells += capacity + padding;
     if (has_duty(slot, grow)) n_news += capacity + padding;
   }
-  all_cells_.assign(n_cells, Cell{});
-  all_news_.assign(n_news, Bits::none());
-  Cell* cells = all_cells_.data();
-  Bits* news = all_news_.data();
+  Cell* cells = all_cells_.assign(n_cells);
+  Bits* news = all_news_.assign(n_news);
   for (PlanSlot slot = 0; slot < plan.n_slots; ++slot) {
     if (has_duty(slot, keep_rows) || has_duty(slot, keep_columns)) {
       cells_[slot] = cells;
@@ -292,10 +292,11 @@ void Propagation<W>::undo_to(std::size_t n_events) {
 
 template <std::size_t W>
 void Propagation<W>::load_inputs() {
-  for (const Load& load : plan_->set_loads) sets_[load.slot] = Bits::read(inputs_.members(load.input)) & up_to_;
+  for (const Load& load : plan_->set_loads) sets_[load.slot] = Bits::read(inputs_.members(load.input), W) & up_to_;
+  const std::size_t n_words = W <= 16 ? W : inputs_.border_words(event_);
   for (const Load& load : plan_->relation_loads) {
     const Word* const words = inputs_.border(load.input, event_);
-    borders_[load.slot] = {Bits::read(words), Bits::read(words + W)};
+    borders_[load.slot] = {Bits::read(words, n_words), Bits::read(words + n_words, n_words)};
     if (load.duties != 0) store(load.slot, load.duties);
   }
 }
@@ -464,6 +465,7 @@ void Propagation<W>::close(const Instruction& i) {
 
 template <std::size_t W>
 void Propagation<W>::close_again(const Instruction& i) {
+  scratch_.resize(std::max(scratch_.size(), event_ + 1));
   for (std::size_t from = 0; from <= event_; ++from) scratch_[from] = cells_[i.a][from].row & up_to_;
   for (std::size_t k = 0; k <= event_; ++k)
     for (std::size_t from = 0; from <= event_; ++from)

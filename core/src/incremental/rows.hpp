@@ -33,9 +33,10 @@ struct Row {
     return row;
   }
 
-  static Row read(const Word* source) {
-    Row row;
-    for (std::size_t i = 0; i < W; ++i) row.words[i] = source[i];
+  // Words that are not there are 0.
+  static Row read(const Word* source, std::size_t n_words) {
+    Row row{};
+    for (std::size_t i = 0; i < n_words; ++i) row.words[i] = source[i];
     return row;
   }
 

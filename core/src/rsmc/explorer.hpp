@@ -21,7 +21,7 @@ class Explorer {
   Explorer(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
            const CommitOrder& order, const Limits& limits, Supervisor& supervisor, Knowledge& knowledge)
       : program_(program), order_(order), limits_(limits), supervisor_(supervisor),
-        run_(program, model, order_, limits_, knowledge), maximality_(program, order_, run_, active_),
+        run_(program, model, order_, limits_, knowledge, [this] { supervisor_.look_alone(); }), maximality_(program, order_, run_, active_),
         end_(program, limits_, check_names, supervisor.n_complete(), run_, outcome_) {}
 
   const Statistics& statistics() const { return outcome_.statistics; }

@@ -1,12 +1,19 @@
-// Sets of small numbers in a fixed number of words.
+// Sets of small numbers. Small ones are a fixed number of words; of large ones, which many may hold at once, copies share
+// their words until one of them changes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "dekker/bits.hpp"
 
 namespace dekker::rsmc {
+
+inline constexpr std::size_t most_words_in_place = 16;
 
 template <std::size_t W>
 struct FixedBits {
@@ -23,6 +30,7 @@ struct FixedBits {
   bool test(std::size_t i) const { return (words[i / word_bits] & bit(i)) != 0; }
   void set(std::size_t i) { words[i / word_bits] |= bit(i); }
   void clear(std::size_t i) { words[i / word_bits] &= ~bit(i); }
+  std::span<const Word> span() const { return words; }
 
   bool empty() const {
     Word any = 0;
@@ -48,6 +56,65 @@ struct FixedBits {
     for (std::size_t i = 0; i < W; ++i)
       for (Word rest = words[i]; rest != 0; rest &= rest - 1) visit(i * word_bits + lowest_bit(rest));
   }
+};
+
+template <std::size_t W>
+  requires(W > most_words_in_place)
+struct FixedBits<W> {
+  static constexpr std::size_t capacity = W * word_bits;
+
+  static FixedBits all() {
+    FixedBits result;
+    result.words_ = std::make_shared<std::vector<Word>>(W, ~Word{0});
+    return result;
+  }
+
+  bool test(std::size_t i) const { return i / word_bits < span().size() && (span()[i / word_bits] & bit(i)) != 0; }
+  void set(std::size_t i) { own(i / word_bits + 1)[i / word_bits] |= bit(i); }
+  void clear(std::size_t i) {
+    if (test(i)) own(0)[i / word_bits] &= ~bit(i);
+  }
+  // Words that are not there are 0.
+  std::span<const Word> span() const { return words_ ? std::span<const Word>(*words_) : std::span<const Word>(); }
+
+  bool empty() const { return !any_bit(span()); }
+
+  FixedBits& operator|=(const FixedBits& other) {
+    if (!words_) {
+      words_ = other.words_;
+    } else if (other.words_ && other.words_ != words_ && !other.is_subset_of(*this)) {
+      std::vector<Word>& words = own(other.words_->size());
+      for (std::size_t i = 0; i < other.words_->size(); ++i) words[i] |= (*other.words_)[i];
+    }
+    return *this;
+  }
+
+  friend FixedBits operator|(FixedBits left, const FixedBits& right) { return left |= right; }
+
+  bool is_subset_of(const FixedBits& other) const {
+    const std::span<const Word> mine = span(), theirs = other.span();
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      if ((mine[i] & ~(i < theirs.size() ? theirs[i] : 0)) != 0) return false;
+    return true;
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const std::shared_ptr<const std::vector<Word>> kept = words_;  // whatever `visit` changes
+    for (std::size_t i = 0; kept && i < kept->size(); ++i)
+      for (Word rest = (*kept)[i]; rest != 0; rest &= rest - 1) visit(i * word_bits + lowest_bit(rest));
+  }
+
+ private:
+  // At least so many words that nobody else has.
+  std::vector<Word>& own(std::size_t n_words) {
+    if (!words_) words_ = std::make_shared<std::vector<Word>>();
+    else if (words_.use_count() > 1) words_ = std::make_shared<std::vector<Word>>(*words_);
+    if (words_->size() < n_words) words_->resize(n_words);
+    return *words_;
+  }
+
+  std::shared_ptr<std::vector<Word>> words_;
 };
 
 }  // namespace dekker::rsmc

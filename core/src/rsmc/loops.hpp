@@ -1,45 +1,61 @@
 // Which rounds of loops count against the bound.
 //
 // A loop is known by its head, where backward jumps go; its body is all from which control reaches such a jump without
-// passing the head again. An exit is a branch in the body that may leave it. It is open if what other threads do had a say
-// in its condition. Rounds in which no branch depends on an event do not count. Nor do those that come past an exit which
-// is not open, with other values than the last time, and past no open exit: such a loop ends when its thread has counted
-// to the end, whatever it reads on the way.
+// passing the head again. An exit is a branch in the body that may leave it. It is open if it depends on something that
+// was read or chosen since the loop was entered and in which other threads that are running may have a say. Rounds in
+// which no branch depends on an event do not count. Nor do those that come past an exit which is not open, with other
+// values than the last time, and past no open exit: such a loop ends when its thread has counted to the end, whatever it
+// reads on the way. An open exit that leads to nothing but a failed assertion is none. Nor does a thread count to the end
+// by numbers that grow this way or that, depending on choices in the loop.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "dekker/rsmc/program.hpp"
 
 namespace dekker::rsmc {
 
+// A loop that a branch may leave; `fails`: only for a failed assertion.
+struct LeftLoop {
+  std::int32_t head;
+  bool fails;
+};
+
+// An exit of a loop, and the head of that.
+struct LoopExit {
+  std::int32_t head;
+  std::int32_t pc;
+};
+
 // The loops of a block.
 class BlockLoops {
  public:
-  explicit BlockLoops(const std::vector<Instruction>& code) : is_exit_(code.size(), false) {
-    std::vector<std::vector<std::size_t>> predecessors(code.size() + 1);
-    std::map<std::int32_t, std::vector<std::size_t>> edges;  // by head
+  using Places = std::vector<std::size_t>;
+
+  // `fails[pc]`: all ways from there lead to a failed assertion; one more than there are instructions.
+  BlockLoops(const Program& program, const std::vector<Instruction>& code, const std::vector<bool>& fails)
+      : program_(program), code_(code), predecessors_(code.size() + 1), left_by_(code.size()), steered_by_(code.size()),
+        is_head_(code.size(), false) {
+    std::map<std::int32_t, Places> edges;  // by head
     for (std::size_t pc = 0; pc < code.size(); ++pc) {
-      for (const std::size_t next : successors(code, pc)) predecessors[next].push_back(pc);
+      for (const std::size_t next : successors(code, pc)) predecessors_[next].push_back(pc);
       if (jumps(code[pc]) && static_cast<std::size_t>(code[pc].target) <= pc) edges[code[pc].target].push_back(pc);
     }
-    for (const auto& [head, ends] : edges) exits_[head] = find_exits(code, body(predecessors, head, ends));
+    for (const auto& [head, ends] : edges) add_loop(fails, head, ends);
   }
 
-  bool is_exit(std::int32_t pc) const { return is_exit_[static_cast<std::size_t>(pc)]; }
-  const std::vector<std::int32_t>& exits(std::int32_t head) const { return exits_.at(head); }
+  bool is_head(std::int32_t pc) const { return is_head_[static_cast<std::size_t>(pc)]; }
+  bool is_in(std::int32_t pc, std::int32_t head) const { return bodies_.at(head)[static_cast<std::size_t>(pc)]; }
+  const std::vector<LeftLoop>& left_by(std::int32_t pc) const { return left_by_[static_cast<std::size_t>(pc)]; }
+  // Exits of loops around the branch, whose numbers are computed one way or another depending on how it goes.
+  const std::vector<LoopExit>& steered_by(std::int32_t pc) const { return steered_by_[static_cast<std::size_t>(pc)]; }
 
- private:
-  static bool jumps(const Instruction& instruction) {
-    return instruction.operation == Operation::jump || instruction.operation == Operation::branch ||
-           instruction.operation == Operation::await;
-  }
-
-  static std::vector<std::size_t> successors(const std::vector<Instruction>& code, std::size_t pc) {
+  static Places successors(const std::vector<Instruction>& code, std::size_t pc) {
     const auto target = static_cast<std::size_t>(code[pc].target);
     switch (code[pc].operation) {
       case Operation::jump: return {target};
@@ -52,80 +68,144 @@ class BlockLoops {
     }
   }
 
-  static std::vector<bool> body(const std::vector<std::vector<std::size_t>>& predecessors, std::int32_t head,
-                                std::vector<std::size_t> pending) {
-    std::vector<bool> inside(predecessors.size(), false);
-    inside[static_cast<std::size_t>(head)] = true;
+ private:
+  static bool jumps(const Instruction& instruction) {
+    return instruction.operation == Operation::jump || instruction.operation == Operation::branch ||
+           instruction.operation == Operation::await;
+  }
+
+  // All from which control comes to one of these places without passing the head before, or `without`.
+  std::vector<bool> leading_to(Places pending, std::int32_t head, std::size_t without = no_place) const {
+    std::vector<bool> found(predecessors_.size(), false);
     while (!pending.empty()) {
       const std::size_t pc = pending.back();
       pending.pop_back();
-      if (inside[pc]) continue;
-      inside[pc] = true;
-      pending.insert(pending.end(), predecessors[pc].begin(), predecessors[pc].end());
-    }
-    return inside;
-  }
-
-  std::vector<std::int32_t> find_exits(const std::vector<Instruction>& code, const std::vector<bool>& inside) {
-    std::vector<std::int32_t> found;
-    for (std::size_t pc = 0; pc < code.size(); ++pc) {
-      if (!inside[pc] || code[pc].operation != Operation::branch) continue;
-      if (std::ranges::all_of(successors(code, pc), [&](std::size_t next) { return inside[next]; })) continue;
-      is_exit_[pc] = true;
-      found.push_back(static_cast<std::int32_t>(pc));
+      if (found[pc] || pc == without) continue;
+      found[pc] = true;
+      if (pc != static_cast<std::size_t>(head)) pending.insert(pending.end(), predecessors_[pc].begin(), predecessors_[pc].end());
     }
     return found;
   }
 
-  std::vector<bool> is_exit_;
-  std::map<std::int32_t, std::vector<std::int32_t>> exits_;
+  void add_loop(const std::vector<bool>& fails, std::int32_t head, const Places& ends) {
+    std::vector<bool> inside = leading_to(ends, head);
+    inside[static_cast<std::size_t>(head)] = true;
+    for (std::size_t pc = 0; pc < code_.size(); ++pc) {
+      if (!inside[pc] || code_[pc].operation != Operation::branch) continue;
+      Places outside = successors(code_, pc);
+      std::erase_if(outside, [&](std::size_t next) { return inside[next]; });
+      if (outside.empty()) continue;
+      left_by_[pc].push_back({head, std::ranges::all_of(outside, [&](std::size_t next) { return fails[next]; })});
+      add_steering({head, static_cast<std::int32_t>(pc)}, inside, ends);
+    }
+    is_head_[static_cast<std::size_t>(head)] = true;
+    bodies_.emplace(head, std::move(inside));
+  }
+
+  void add_steering(const LoopExit& exit, const std::vector<bool>& inside, const Places& ends) {
+    for (const std::size_t definition : definitions(exit, inside)) {
+      const std::vector<bool> before = leading_to({definition}, exit.head);
+      const std::vector<bool> past = leading_to(ends, exit.head, definition);
+      for (std::size_t pc = 0; pc < code_.size(); ++pc)
+        if (inside[pc] && before[pc] && past[pc] && code_[pc].operation == Operation::branch)
+          steered_by_[pc].push_back(exit);
+    }
+  }
+
+  // Where numbers are computed in the loop that the exit depends on, other than by memory.
+  Places definitions(const LoopExit& exit, const std::vector<bool>& inside) const {
+    std::set<std::int32_t> registers;
+    add_registers(code_[static_cast<std::size_t>(exit.pc)].value, registers);
+    Places found;
+    for (std::size_t n_registers = 0; n_registers != registers.size();) {
+      n_registers = registers.size();
+      found.clear();
+      for (std::size_t pc = 0; pc < code_.size(); ++pc) {
+        const Instruction& i = code_[pc];
+        if (!inside[pc] || !(registers.contains(i.destination) || registers.contains(i.success))) continue;
+        found.push_back(pc);
+        if (i.operation == Operation::assign) add_registers(i.value, registers);
+      }
+    }
+    return found;
+  }
+
+  void add_registers(std::int32_t expression, std::set<std::int32_t>& registers) const {
+    for (const ExpressionStep& step : program_.expressions[static_cast<std::size_t>(expression)])
+      if (step.code == ExpressionCode::register_value) registers.insert(static_cast<std::int32_t>(step.operand));
+  }
+
+  static constexpr std::size_t no_place = static_cast<std::size_t>(-1);
+
+  const Program& program_;
+  const std::vector<Instruction>& code_;
+  std::vector<Places> predecessors_;
+  std::vector<std::vector<LeftLoop>> left_by_;        // by branch
+  std::vector<std::vector<LoopExit>> steered_by_;     // by branch
+  std::vector<bool> is_head_;
+  std::map<std::int32_t, std::vector<bool>> bodies_;  // by head
 };
 
 // What a thread has done in the loops of its calls. Times are numbers of branches that it had come to.
 class LoopHistory {
  public:
+  struct Rounds {
+    std::size_t depth;
+    std::int32_t head;
+    std::size_t entered = 0;  // how many events the thread had then
+    std::uint64_t since = 0;
+    std::uint64_t last_open = 0;  // when an exit was
+    std::int32_t count = 0;
+    std::int32_t n_reading = 0;  // those that do not count although branches depend on events
+    std::int32_t n_known = 0;    // and those in which none does
+  };
+
+  // Control has come to a head: from outside, unless it has just gone round.
+  void arrive(std::size_t depth, std::int32_t head, std::size_t n_events) {
+    if (goes_round_) {
+      goes_round_ = false;
+      return;
+    }
+    Rounds& rounds = rounds_at(depth, head);
+    rounds = {.depth = depth, .head = head, .entered = n_events, .since = now_};
+    std::erase_if(exits_, [&](const Exit& exit) { return exit.head == head && exit.depth == depth; });
+  }
+
   void pass_branch(bool depends_on_events) {
     ++now_;
     if (depends_on_events) last_dependent_ = now_;
   }
 
-  // Right behind `pass_branch`. `values` stands for what the condition was computed from, and where that was read.
-  void pass_exit(std::size_t depth, std::int32_t pc, bool is_open, std::uint64_t values) {
-    Exit& exit = exit_at(depth, pc);
-    if (is_open) exit.last_open = now_;
-    else if (exit.last_counted == 0 || exit.values != values) exit.last_counted = now_;
+  // How many events the thread had when it entered the loop.
+  std::size_t entered(std::size_t depth, std::int32_t head) { return rounds_at(depth, head).entered; }
+
+  // Right behind `pass_branch`, for each loop that the branch may leave. `values` stands for what the condition was
+  // computed from, and where that was read.
+  void pass_exit(std::size_t depth, std::int32_t pc, std::int32_t head, bool is_open, std::uint64_t values) {
+    Rounds& rounds = rounds_at(depth, head);
+    if (is_open) rounds.last_open = now_;
+    Exit& exit = exit_at(depth, pc, head);
+    if (!is_open && (exit.last_passed == 0 || exit.values != values)) exit.last_counted = now_;
+    exit.last_passed = now_;
     exit.values = values;
   }
 
-  // A backward jump: how often it was followed in this call.
-  std::int32_t go_round(std::size_t depth, std::int32_t pc) {
-    Rounds* const rounds = find(depth, pc);
-    if (rounds != nullptr) return ++rounds->count;
-    rounds_.push_back({depth, pc, now_, 1, 0, 0});
-    return 1;
-  }
+  // A choice in the loop has a say in how its exit is computed.
+  void choose_exit(std::size_t depth, const LoopExit& exit) { exit_at(depth, exit.pc, exit.head).is_chosen = true; }
 
-  struct Rounds {
-    std::size_t depth;
-    std::int32_t pc;
-    std::uint64_t since;
-    std::int32_t count;
-    std::int32_t n_reading;  // those that do not count although branches depend on events
-    std::int32_t n_known;    // and those in which none does
-  };
+  // A backward jump: how often this head was come back to in this call, whatever for.
+  std::int32_t go_round(std::size_t depth, std::int32_t head) { return ++rounds_at(depth, head).count; }
 
-  // The same, with rounds that do not count apart; those of inner loops start anew.
-  Rounds go_round(std::size_t depth, std::int32_t pc, std::int32_t head, const std::vector<std::int32_t>& exits) {
-    std::erase_if(rounds_, [&](const Rounds& r) { return r.depth == depth && r.pc >= head && r.pc < pc; });
-    Rounds* const rounds = find(depth, pc);
-    if (rounds == nullptr) {
-      rounds_.push_back({depth, pc, now_, 1, 0, 0});
-      return rounds_.back();
-    }
-    if (last_dependent_ <= rounds->since) ++rounds->n_known;
-    else ++(is_counted(*rounds, exits) ? rounds->count : rounds->n_reading);
-    rounds->since = now_;
-    return *rounds;
+  // The same, with rounds that do not count apart; those of loops inside start anew.
+  Rounds go_round(std::size_t depth, std::int32_t head, const BlockLoops& loops) {
+    std::erase_if(rounds_, [&](const Rounds& r) { return r.depth == depth && r.head > head && loops.is_in(r.head, head); });
+    Rounds& rounds = rounds_at(depth, head);
+    if (last_dependent_ <= rounds.since) ++rounds.n_known;
+    else if (rounds.last_open > rounds.since || !counts_to_end(rounds)) ++rounds.count;
+    else ++rounds.n_reading;
+    rounds.since = now_;
+    goes_round_ = true;
+    return rounds;
   }
 
   void leave_call(std::size_t depth) {
@@ -138,35 +218,35 @@ class LoopHistory {
   struct Exit {
     std::size_t depth;
     std::int32_t pc;
-    std::uint64_t last_open = 0;
-    std::uint64_t last_counted = 0;  // when it was not open, and its values were new
+    std::int32_t head;
     std::uint64_t values = 0;
+    std::uint64_t last_passed = 0;
+    std::uint64_t last_counted = 0;  // when it was not open, and its values were new
+    bool is_chosen = false;
   };
 
-  Rounds* find(std::size_t depth, std::int32_t pc) {
-    const auto found = std::ranges::find_if(rounds_, [&](const Rounds& r) { return r.pc == pc && r.depth == depth; });
-    return found == rounds_.end() ? nullptr : &*found;
+  Rounds& rounds_at(std::size_t depth, std::int32_t head) {
+    const auto found = std::ranges::find_if(rounds_, [&](const Rounds& r) { return r.head == head && r.depth == depth; });
+    return found == rounds_.end() ? rounds_.emplace_back(Rounds{.depth = depth, .head = head}) : *found;
   }
 
-  Exit& exit_at(std::size_t depth, std::int32_t pc) {
-    const auto found = std::ranges::find_if(exits_, [&](const Exit& e) { return e.pc == pc && e.depth == depth; });
-    return found == exits_.end() ? exits_.emplace_back(Exit{.depth = depth, .pc = pc}) : *found;
+  Exit& exit_at(std::size_t depth, std::int32_t pc, std::int32_t head) {
+    const auto found = std::ranges::find_if(
+        exits_, [&](const Exit& exit) { return exit.pc == pc && exit.head == head && exit.depth == depth; });
+    return found == exits_.end() ? exits_.emplace_back(Exit{.depth = depth, .pc = pc, .head = head}) : *found;
   }
 
-  bool is_counted(const Rounds& round, const std::vector<std::int32_t>& exits) const {
-    bool counts_to_end = false;
-    for (const Exit& exit : exits_) {
-      if (exit.depth != round.depth || !std::ranges::binary_search(exits, exit.pc)) continue;
-      if (exit.last_open > round.since) return true;
-      counts_to_end = counts_to_end || exit.last_counted > round.since;
-    }
-    return !counts_to_end;
+  bool counts_to_end(const Rounds& rounds) const {
+    return std::ranges::any_of(exits_, [&](const Exit& exit) {
+      return exit.head == rounds.head && exit.depth == rounds.depth && exit.last_counted > rounds.since && !exit.is_chosen;
+    });
   }
 
   std::vector<Rounds> rounds_;
   std::vector<Exit> exits_;
   std::uint64_t now_ = 0;
   std::uint64_t last_dependent_ = 0;
+  bool goes_round_ = false;
 };
 
 }  // namespace dekker::rsmc

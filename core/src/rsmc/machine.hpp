@@ -29,7 +29,9 @@ namespace dekker::rsmc {
 template <std::size_t W>
 class Machine {
  public:
-  Machine(const Program& program, const CommitOrder& order, const Limits& limits, Knowledge& knowledge)
+  // `look()` is called now and then while there is only one thread, and throws StoppedAlone.
+  template <class Look>
+  Machine(const Program& program, const CommitOrder& order, const Limits& limits, Knowledge& knowledge, Look look)
       : program_(program), order_(order), limits_(limits), knowledge_(knowledge) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
@@ -39,8 +41,8 @@ class Machine {
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
     }
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
+    if (is_alone_) run_alone(look);
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
-    is_alone_ = false;
   }
 
   // How many accesses and fences the only thread did before others existed.
@@ -56,8 +58,12 @@ class Machine {
 
   void undo(const Mark& mark) {
     while (saved_.size() > mark.saved) {
-      std::swap(threads_[static_cast<std::size_t>(saved_.back().first)], saved_.back().second);
-      spare_.push_back(std::move(saved_.back().second));
+      SavedThread& saved = saved_.back();
+      ThreadState<W>& state = threads_[static_cast<std::size_t>(saved.thread)];
+      std::swap(state, saved.state);
+      state.events.swap(saved.state.events);
+      state.events.resize(saved.n_events);
+      spare_.push_back(std::move(saved.state));
       saved_.pop_back();
     }
     nodes_.resize(mark.nodes);
@@ -364,6 +370,11 @@ class Machine {
 
   // --- machine_alone.hpp
 
+  template <class Look>
+  void run_alone(Look look);
+  void drop_old_nodes(ThreadState<W>& state);
+  bool goes_round_for_ever(const ThreadState<W>& state, std::int32_t head);
+  static constexpr std::uint64_t steps_between_looks = 1 << 16;
   bool step_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   Value now(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node); }
   bool load_alone(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
@@ -442,17 +453,23 @@ class Machine {
   // --- machine_control.hpp
 
   void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target);
-  bool go_round(ThreadState<W>& state, std::int32_t pc, std::int32_t target);
+  bool go_round(ThreadState<W>& state, std::int32_t head);
   const BlockLoops& loops_of(std::int32_t block);
+  const std::vector<bool>& failing(std::int32_t block);
+  bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
   static constexpr std::int32_t most_known_rounds = 100'000;
-  static constexpr std::int32_t most_reading_rounds = 250;
+  static constexpr std::int32_t most_reading_rounds = 100'000;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
   void branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool is_guessed(const ThreadState<W>& state, const Instruction& instruction) const;
   std::optional<bool> decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, const Sources<W>& sources);
-  bool is_own(std::int32_t thread, const Sources<W>& sources, std::uint64_t& values);
-  bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, FixedBits<W>& seen, std::vector<EventId>& reads) const;
+  bool is_own(std::int32_t thread, const Sources<W>& sources, std::size_t entered, std::uint64_t& values);
+  bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, std::size_t entered, FixedBits<W>& seen,
+                         std::vector<EventId>& reads) const;
+  bool is_chosen(const Sources<W>& sources, std::size_t n_events) const;
+  bool relies_on_writer(Address address, std::int32_t thread);
+  bool has_joined(std::int32_t thread, std::int32_t other) const;
   bool trusts(Address address, std::int32_t thread);
   void note_writer(Address address, std::int32_t thread);
   std::uint64_t fingerprint(const ThreadState<W>& state, std::int32_t expression) const;
@@ -498,16 +515,37 @@ class Machine {
   std::unordered_map<Address, std::int32_t> writers_;
   std::unordered_map<Address, std::int32_t> trusted_;  // who relies on being the only one that writes there
   std::vector<std::optional<BlockLoops>> loops_;       // by block
+  std::vector<std::vector<bool>> failing_;             // by block
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
   bool reuses_ = false;
   std::uint64_t n_alone_ = 0;
+  struct RoundAlone {
+    std::int32_t block = none;
+    std::int32_t head = none;
+    std::size_t depth = 0;
+    std::uint64_t n_changes = 0;
+    std::size_t n_objects = 0;
+    std::vector<Value> registers;
+
+    bool operator==(const RoundAlone&) const = default;
+  };
+  RoundAlone kept_round_;
+  std::uint64_t n_rounds_alone_ = 0;
+  std::uint64_t next_kept_round_ = 1;
+  std::uint64_t n_changes_alone_ = 0;  // of memory
   std::unordered_map<Address, std::uint8_t> written_alone_;
   std::unordered_map<Address, std::uint8_t> undefined_alone_;  // bits that are indeterminate, of what was written
   bool has_seen_undefined_ = false;  // in any run
-  std::vector<std::pair<std::int32_t, ThreadState<W>>> saved_;
+  // Events of a thread are only ever added: it is enough to know how many there were.
+  struct SavedThread {
+    std::int32_t thread;
+    std::size_t n_events;
+    ThreadState<W> state;
+  };
+  std::vector<SavedThread> saved_;
   std::vector<ThreadState<W>> spare_;
   std::vector<RegisterContent<W>> stack_;
   std::vector<DeferredSources<W>> deferred_;

@@ -5,6 +5,50 @@
 
 namespace dekker::rsmc {
 
+// Nothing bounds this but the limits of the whole exploration.
+template <std::size_t W>
+template <class Look>
+void Machine<W>::run_alone(Look look) {
+  ThreadState<W>& state = threads_[0];
+  for (std::uint64_t n_steps = 1; is_alone_ && state.status == ThreadStatus::running && can_continue(state); ++n_steps) {
+    step(0, state);
+    if (n_steps % steps_between_looks != 0) continue;
+    look();
+    drop_old_nodes(state);
+  }
+  is_alone_ = false;
+}
+
+// Has the only thread come back to a state that it was in? Looked for among rounds that change no memory, by Brent's rule.
+template <std::size_t W>
+bool Machine<W>::goes_round_for_ever(const ThreadState<W>& state, std::int32_t head) {
+  const auto now = [&] {
+    RoundAlone round{state.block, head, state.callers.size(), n_changes_alone_, objects_.size(), {}};
+    for (const RegisterContent<W>& content : state.registers)
+      for (const KnownBits bits = known(content.node); const Value part : {bits.value, bits.undefined})
+        round.registers.push_back(part);
+    return round;
+  };
+  const RoundAlone& kept = kept_round_;
+  const bool may_be_same = kept.block == state.block && kept.head == head && kept.depth == state.callers.size() &&
+                           kept.n_changes == n_changes_alone_ && kept.n_objects == objects_.size();
+  if (may_be_same && kept == now()) return true;
+  if (++n_rounds_alone_ != next_kept_round_) return false;
+  next_kept_round_ *= 2;
+  kept_round_ = now();
+  return false;
+}
+
+// All values are known, so that those in registers are all that is needed.
+template <std::size_t W>
+void Machine<W>::drop_old_nodes(ThreadState<W>& state) {
+  if (!events_.empty() || !state.open_checks.empty()) return;
+  std::vector<KnownBits> values;
+  for (const RegisterContent<W>& content : state.registers) values.push_back(known(content.node));
+  nodes_.resize(1);
+  for (std::size_t i = 0; i < values.size(); ++i) state.registers[i].node = constant(values[i].value, values[i].undefined);
+}
+
 // What the only thread does before it spawns another is seen by all as if it had been there from the start, so it is no
 // event. Returns whether the instruction was executed; the first with a choice, or that starts a thread, ends this.
 template <std::size_t W>
@@ -72,7 +116,9 @@ bool Machine<W>::store_alone(ThreadState<W>& state, std::int32_t pc, const Instr
     return true;
   }
   for (unsigned i = 0; i < instruction.size; ++i) {
-    written_alone_[address + i] = static_cast<std::uint8_t>(stored.value >> (8 * i));
+    const auto byte = static_cast<std::uint8_t>(stored.value >> (8 * i));
+    n_changes_alone_ += has_seen_undefined_ || initial_byte(address + i) != byte;
+    written_alone_[address + i] = byte;
     if (has_seen_undefined_) undefined_alone_[address + i] = static_cast<std::uint8_t>(stored.undefined >> (8 * i));
   }
   return true;
@@ -110,6 +156,7 @@ bool Machine<W>::release_alone(ThreadState<W>& state, std::int32_t pc, const Ins
   if (address == 0 || !can_release(state, pc, address)) return true;
   if (reuses_) note_freed(address);
   object_at(address)->is_released = true;
+  ++n_changes_alone_;
   return true;
 }
 

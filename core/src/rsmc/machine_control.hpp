@@ -7,7 +7,7 @@ namespace dekker::rsmc {
 
 template <std::size_t W>
 void Machine<W>::jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target) {
-  if (target <= pc && !go_round(state, pc, target)) {
+  if (target <= pc && !go_round(state, target)) {
     state.status = ThreadStatus::cut;
     state.pc = pc;
     return;
@@ -16,10 +16,11 @@ void Machine<W>::jump(ThreadState<W>& state, std::int32_t pc, std::int32_t targe
 }
 
 template <std::size_t W>
-bool Machine<W>::go_round(ThreadState<W>& state, std::int32_t pc, std::int32_t target) {
+bool Machine<W>::go_round(ThreadState<W>& state, std::int32_t head) {
   const std::size_t depth = state.callers.size();
-  if (limits_.counts_known_rounds) return state.loops.go_round(depth, pc) <= limits_.unroll;
-  const auto rounds = state.loops.go_round(depth, pc, target, loops_of(state.block).exits(target));
+  if (limits_.counts_known_rounds) return state.loops.go_round(depth, head) <= limits_.unroll;
+  const auto rounds = state.loops.go_round(depth, head, loops_of(state.block));
+  if (is_alone_) return !goes_round_for_ever(state, head);
   return rounds.count <= limits_.unroll && rounds.n_reading < most_reading_rounds && rounds.n_known < most_known_rounds;
 }
 
@@ -27,8 +28,38 @@ template <std::size_t W>
 const BlockLoops& Machine<W>::loops_of(std::int32_t block) {
   if (loops_.empty()) loops_.resize(program_.threads.size() + program_.functions.size());
   std::optional<BlockLoops>& loops = loops_[at(block)];
-  if (!loops) loops.emplace(program_.block(block).code);
+  if (!loops) loops.emplace(program_, program_.block(block).code, failing(block));
   return *loops;
+}
+
+// Where all ways lead to a failed assertion.
+template <std::size_t W>
+const std::vector<bool>& Machine<W>::failing(std::int32_t block) {
+  if (failing_.empty()) failing_.resize(program_.threads.size() + program_.functions.size());
+  std::vector<bool>& fails = failing_[at(block)];
+  const std::vector<Instruction>& code = program_.block(block).code;
+  if (!fails.empty()) return fails;
+  fails.resize(code.size() + 1, false);  // also what a call of the block in itself finds
+  for (bool is_new = true; is_new;) {
+    is_new = false;
+    for (std::size_t pc = code.size(); pc-- > 0;)
+      if (!fails[pc] && fails_at(code, pc, fails)) is_new = fails[pc] = true;
+  }
+  return fails;
+}
+
+template <std::size_t W>
+bool Machine<W>::fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails) {
+  const Instruction& instruction = code[pc];
+  if (instruction.operation == Operation::check) {
+    const Expression& condition = program_.expressions[at(instruction.value)];
+    const bool is_false = condition.size() == 1 && condition[0].code == ExpressionCode::constant && condition[0].operand == 0;
+    if (is_false) return true;
+  }
+  const bool calls = instruction.operation == Operation::call && instruction.target != none;
+  if (calls && failing(instruction.target)[0]) return true;
+  const std::vector<std::size_t> next = BlockLoops::successors(code, pc);
+  return !next.empty() && std::ranges::all_of(next, [&](std::size_t i) { return fails[i]; });
 }
 
 // Nothing depends on a loose condition, so the thread does not wait for it: it is guessed in advance, and a run in which a
@@ -91,46 +122,87 @@ template <std::size_t W>
 void Machine<W>::pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction,
                              const Sources<W>& sources) {
   state.loops.pass_branch(!sources.empty());
-  if (!loops_of(state.block).is_exit(pc)) return;
-  std::uint64_t values = fingerprint(state, instruction.value);
-  const bool is_open = !sources.empty() && !is_own(state.number, sources, values);
-  state.loops.pass_exit(state.callers.size(), pc, is_open, values);
+  const std::size_t depth = state.callers.size();
+  for (const LeftLoop& left : loops_of(state.block).left_by(pc)) {
+    std::uint64_t values = fingerprint(state, instruction.value);
+    const std::size_t entered = state.loops.entered(depth, left.head);
+    const bool is_open = !sources.empty() && !is_own(state.number, sources, entered, values);
+    if (!is_open || !left.fails) state.loops.pass_exit(depth, pc, left.head, is_open, values);
+  }
+  if (sources.empty()) return;
+  for (const LoopExit& steered : loops_of(state.block).steered_by(pc))
+    if (is_chosen(sources, state.loops.entered(depth, steered.head))) state.loops.choose_exit(depth, steered);
 }
 
-// Was the value computed from nothing but what no other thread writes, in no run? This is assumed as long as no such
-// write was seen. Adds to the fingerprint from where.
+// Did a choice have a part in it, after the thread had so many events?
 template <std::size_t W>
-bool Machine<W>::is_own(std::int32_t thread, const Sources<W>& sources, std::uint64_t& values) {
+bool Machine<W>::is_chosen(const Sources<W>& sources, std::size_t n_events) const {
+  bool found = false;
+  const Sources<W> exact = resolved(sources);
+  (exact.direct | exact.picked).for_each([&](std::size_t id) {
+    found = found || (events_[id].kind == EventKind::choice && at(events_[id].index) >= n_events);
+  });
+  return found;
+}
+
+// Was the value computed from nothing but what was read or chosen before, when the thread had `entered` events, and what
+// no other thread that is running writes, in any run? This is assumed as long as no such write was seen. Adds to the
+// fingerprint from where.
+template <std::size_t W>
+bool Machine<W>::is_own(std::int32_t thread, const Sources<W>& sources, std::size_t entered, std::uint64_t& values) {
   std::vector<EventId> reads;
   FixedBits<W> seen;
-  if (!collect_own_reads(thread, sources, seen, reads)) return false;
+  if (!collect_own_reads(thread, sources, entered, seen, reads)) return false;
   for (const EventId id : reads) {
-    if (!trusts(events_[id].address, thread)) return false;
+    if (!relies_on_writer(events_[id].address, thread)) return false;
     values = mixed(values, events_[id].address);
   }
   return true;
 }
 
+// Is it only the thread itself that writes there, or only one that it has joined?
 template <std::size_t W>
-bool Machine<W>::collect_own_reads(std::int32_t thread, const Sources<W>& sources, FixedBits<W>& seen,
-                                   std::vector<EventId>& reads) const {
+bool Machine<W>::relies_on_writer(Address address, std::int32_t thread) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto known = writers_.find(address);
+    const std::int32_t writer = known == writers_.end() ? thread : known->second;
+    if (writer != thread && !has_joined(thread, writer)) return false;
+    if (trusts(address, writer)) return true;  // if not, another one is known now
+  }
+  return false;
+}
+
+template <std::size_t W>
+bool Machine<W>::collect_own_reads(std::int32_t thread, const Sources<W>& sources, std::size_t entered,
+                                   FixedBits<W>& seen, std::vector<EventId>& reads) const {
   if (!are_decided(sources)) return false;
   const Sources<W> exact = resolved(sources);
   std::vector<EventId> pending;
   (exact.direct | exact.picked).for_each([&](std::size_t id) {
-    if (!seen.test(id)) pending.push_back(static_cast<EventId>(id));
+    const bool is_earlier = at(events_[id].index) < entered;
+    if (!seen.test(id) && !is_earlier) pending.push_back(static_cast<EventId>(id));
     seen.set(id);
   });
   return std::ranges::all_of(pending, [&](EventId id) {
     const Event<W>& e = events_[id];
     if (e.kind != EventKind::read || e.state != EventState::committed || e.role == Role::synchronised) return false;
-    const auto writer = writers_.find(e.address);
-    if (writer != writers_.end() && writer->second != thread) return false;
     reads.push_back(id);
     if (e.read_from == no_event) return true;
     const Event<W>& source = events_[e.read_from];
-    return !source.is_release && source.role != Role::conditional_store &&
-           collect_own_reads(thread, source.data_sources, seen, reads);
+    if (source.is_release || source.role == Role::conditional_store) return false;
+    return source.thread != thread || collect_own_reads(thread, source.data_sources, entered, seen, reads);
+  });
+}
+
+// Has the thread seen the other one end, by itself or through others that it has joined?
+template <std::size_t W>
+bool Machine<W>::has_joined(std::int32_t thread, std::int32_t other) const {
+  if (other < 0) return false;
+  const ThreadState<W>& state = threads_[at(thread)];
+  return std::ranges::any_of(state.events, [&](EventId id) {
+    const Event<W>& e = events_[id];
+    if (e.role != Role::synchronised || e.state != EventState::committed || id == state.begin) return false;
+    return e.waits_for == other || has_joined(e.waits_for, other);
   });
 }
 

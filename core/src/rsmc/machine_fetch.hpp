@@ -8,7 +8,7 @@ namespace dekker::rsmc {
 template <std::size_t W>
 EventId Machine<W>::create(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, EventKind kind,
                            std::int32_t event_class) {
-  if (events_.size() >= FixedBits<W>::capacity) throw CapacityNeeded{};
+  if (events_.size() >= FixedBits<W>::capacity) throw CapacityNeeded{{thread, state.block, pc}};
   const EventId id = static_cast<EventId>(events_.size());
   Event<W>& e = events_.emplace_back();
   e.thread = thread;

@@ -15,7 +15,14 @@
 namespace dekker::rsmc {
 
 // More events or run items than the words at hand can number; the exploration starts again with more.
-struct CapacityNeeded {};
+struct CapacityNeeded {
+  Place place;  // where one is too many
+};
+
+// A limit was reached, or the pool wants all units back, while the only thread ran.
+struct StoppedAlone {
+  Stop reason;
+};
 
 using EventId = std::uint32_t;
 using NodeId = std::uint32_t;

@@ -36,8 +36,12 @@ void Machine<W>::save(std::int32_t thread) {
     copy = std::move(spare_.back());
     spare_.pop_back();
   }
-  copy = threads_[static_cast<std::size_t>(thread)];
-  saved_.emplace_back(thread, std::move(copy));
+  ThreadState<W>& state = threads_[static_cast<std::size_t>(thread)];
+  std::vector<EventId> events = std::move(state.events);
+  state.events.clear();
+  copy = state;
+  state.events = std::move(events);
+  saved_.push_back({thread, state.events.size(), std::move(copy)});
 }
 
 template <std::size_t W>
@@ -95,6 +99,8 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     return;
   }
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
+  if (!limits_.counts_known_rounds && state.guess == no_event && loops_of(state.block).is_head(state.pc))
+    state.loops.arrive(state.callers.size(), state.pc, state.events.size());
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
   if (has_seen_undefined_) {

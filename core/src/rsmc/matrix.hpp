@@ -23,6 +23,7 @@ class Matrix {
   }
 
   std::size_t size() const { return model_.n_events(); }
+  bool is_full() const { return size() >= Bits::capacity; }
   void pop_to(std::size_t n_events) { model_.pop_to(n_events); }
   bool is_allowed() { return model_.is_allowed(); }
   Word raised_flags() { return model_.raised_flags(); }
@@ -78,7 +79,6 @@ class Matrix {
   };
 
   std::uint32_t push(std::int32_t event_class) {
-    if (model_.n_events() >= Bits::capacity) throw CapacityNeeded{};
     const auto m = static_cast<std::uint32_t>(model_.n_events());
     model_.push_event();
     for (std::size_t set : program_.classes[static_cast<std::size_t>(event_class)].sets) model_.insert_member(set, m);
@@ -146,10 +146,10 @@ class Matrix {
     if (input != unused) model_.insert_pair(input, from, to);
   }
   void insert_successors(std::size_t input, const Bits& targets) {
-    if (input != unused && !targets.empty()) model_.insert_successors(input, targets.words.data());
+    if (input != unused && !targets.empty()) model_.insert_successors(input, targets.span());
   }
   void insert_predecessors(std::size_t input, const Bits& sources) {
-    if (input != unused && !sources.empty()) model_.insert_predecessors(input, sources.words.data());
+    if (input != unused && !sources.empty()) model_.insert_predecessors(input, sources.span());
   }
 
   const Program& program_;

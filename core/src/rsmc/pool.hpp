@@ -29,7 +29,10 @@ class Pool {
   std::optional<Unit> take();
 
   void add(Outcome&& found, std::vector<Unit>&& left, bool stops_at_violation);
-  void put_back(Unit&& unit, const Statistics& discarded);
+  // One that became too long at this place.
+  void put_back(Unit&& unit, const Statistics& discarded, const Place& too_long_at);
+
+  void put_back(Unit&& unit);
 
   // Everybody leaves what is left of their units. `reason` is not_stopped if only the slice is over.
   void stop(Stop reason);
@@ -40,6 +43,9 @@ class Pool {
     const Demand demand = demand_.load(std::memory_order_relaxed);
     return demand != Demand::none && (demand == Demand::rest || steps >= least_steps);
   }
+
+  // Of everybody.
+  bool wants_rest() const { return demand_.load(std::memory_order_relaxed) == Demand::rest; }
 
   // To be given up, whatever is left?
   Stop abort_reason() const { return abort_.load(std::memory_order_relaxed); }
@@ -59,6 +65,7 @@ class Pool {
   PoolEnd end() const { return end_; }
   std::exception_ptr error() const { return error_; }
   Outcome& outcome() { return outcome_; }
+  const Place& too_long_at() const { return too_long_at_; }
   void give_rest(Work& work) const;
 
  private:
@@ -89,6 +96,7 @@ class Pool {
   PoolEnd end_ = PoolEnd::done;
   std::exception_ptr error_;
   Outcome outcome_;
+  Place too_long_at_;
   std::vector<Statistics> published_;  // of the unit that each worker is at
   std::atomic<Demand> demand_ = Demand::none;
   std::atomic<Stop> abort_ = Stop::not_stopped;

@@ -7,6 +7,7 @@
 
 #include "dekker/process_memory.hpp"
 #include "dekker/stop_request.hpp"
+#include "rsmc/machine_state.hpp"
 #include "rsmc/pool.hpp"
 
 namespace dekker::rsmc {
@@ -56,6 +57,13 @@ class Supervisor {
     if (limits_.memory_bytes != 0 && process_memory() + so_far.report_bytes > limits_.memory_bytes) return Stop::memory;
     if (*progress_ && !(*progress_)(so_far)) return Stop::interrupt;
     return Stop::not_stopped;
+  }
+
+  // While there is only one thread, and nothing to be given away. Throws StoppedAlone.
+  void look_alone() {
+    static const Statistics nothing;
+    const Stop reason = look([]() -> const Statistics& { return nothing; });
+    if (reason != Stop::not_stopped || (pool_ != nullptr && pool_->wants_rest())) throw StoppedAlone{reason};
   }
 
   bool keeps_rest() const { return pool_ != nullptr && pool_->keeps_rest(); }

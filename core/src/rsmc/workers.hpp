@@ -6,6 +6,10 @@
 
 namespace dekker::rsmc {
 
+// Runs are explored by recursion.
+template <std::size_t W>
+inline constexpr std::size_t stack_bytes = std::max(BigThread::default_stack_bytes, FixedBits<W>::capacity * std::size_t{16384});
+
 template <std::size_t W>
 class Workers {
  public:
@@ -17,7 +21,8 @@ class Workers {
   // Threads that run until there is nothing more to do, or the pool is told to stop.
   std::vector<BigThread> start() {
     std::vector<BigThread> threads;
-    for (std::size_t worker = 0; worker < work_.jobs; ++worker) threads.emplace_back([this, worker] { work(worker); });
+    for (std::size_t worker = 0; worker < work_.jobs; ++worker)
+      threads.emplace_back([this, worker] { work(worker); }, stack_bytes<W>);
     return threads;
   }
 
@@ -43,9 +48,12 @@ class Workers {
         Outcome found = explorer->run(*unit);
         pool_.publish(worker, {});
         pool_.add(std::move(found), supervisor.take_left(), limits_.stops_at_violation);
-      } catch (const CapacityNeeded&) {
+      } catch (const StoppedAlone&) {
         pool_.publish(worker, {});
-        pool_.put_back(std::move(*unit), explorer ? explorer->statistics() : Statistics{});
+        pool_.put_back(std::move(*unit));
+      } catch (const CapacityNeeded& needed) {
+        pool_.publish(worker, {});
+        pool_.put_back(std::move(*unit), explorer ? explorer->statistics() : Statistics{}, needed.place);
         return;
       }
     }

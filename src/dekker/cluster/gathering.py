@@ -19,6 +19,7 @@ class Gathering:
         self._deadlock_example: RawTrace = []
         self._cut_at: set[Place] = set()
         self._stuck_at: Place | None = None
+        self._too_long_at: Place | None = None
         self._n_alone = 0
 
     def add(self, part: Exploration) -> None:
@@ -33,6 +34,7 @@ class Gathering:
         self._deadlock_example = self._deadlock_example or part.deadlock_example
         self._cut_at.update(part.cut_at)
         self._stuck_at = self._stuck_at or part.stuck_at
+        self._too_long_at = self._too_long_at or part.too_long_at
         self._n_alone = max(self._n_alone, part.n_alone)
 
     def total(self) -> Exploration:
@@ -47,4 +49,5 @@ class Gathering:
             sorted(self._cut_at),
             self._n_alone,
             self._stuck_at,
+            self._too_long_at,
         )

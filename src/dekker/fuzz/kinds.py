@@ -16,7 +16,7 @@ from typing import TypeVar
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
-from dekker.fuzz import idioms, threaded_c
+from dekker.fuzz import idioms, loops_c, threaded_c
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
@@ -192,6 +192,8 @@ KINDS: dict[str, Kind] = {
     "exchanges": _of_c(idioms.exchanges_program),
     "assumptions": _of_c(idioms.assumptions_program),
     "heap": _of_c(idioms.heap_program),
+    "loops": _of_c(loops_c.loops_program),
+    "phases": _of_c(loops_c.phases_program),
     "lifetimes": _of_c(lifetimes_program),
 }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dekker.report.counterexample import LIST, OutOfOrder, RunStyle, counterexample_text, finding_text
 from dekker.report.execution_text import WIDTH, execution_text, heading
-from dekker.report.record import NO_END, limit_text, why_undecided
+from dekker.report.record import NO_END, said_limit, why_undecided
 from dekker.report.run_rows import user_frames
 from dekker.report.schedule_text import schedule_record, schedule_text
 from dekker.result import Result, Verdict
@@ -126,7 +126,7 @@ def coverage(report: CheckReport) -> str:
     if result.stopped_by == "violation":
         return f"stopped at the first violation, after {runs}; --keep-going explores all"
     if result.stopped_by is not None:
-        return f"{runs}; stopped by {limit_text(result.stopped_by)}, the rest was not explored"
+        return f"{runs}; stopped by {said_limit(result)}, the rest was not explored"
     return runs
 
 
@@ -204,6 +204,7 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
             "nondet": [list(pair) for pair in report.ranges],
             "reuse": report.reuse,
             "stopped_by": result.stopped_by,
+            **({"too_long_at": _place(result.too_long_at)} if result.too_long_at is not None else {}),
             **({"other": result.bound} if result.bound else {}),
         },
         "stats": {

@@ -122,7 +122,7 @@ _CHECK = {
             "reuse": _or_null(FLAG),
             "stopped_by": _or_null(TEXT),
         },
-        {"other": TEXT},
+        {"other": TEXT, "too_long_at": _object(PLACE)},
     ),
     "stats": {
         "type": "object",

@@ -181,7 +181,7 @@ def _executions(number: int) -> str:
 
 
 LIMITS = {
-    "events": "more than 1024 events in one execution",
+    "events": "more than 32768 events in one execution",
     "sections": "runs in which an atomic section is seen half done",
 }
 NO_END = "no execution comes to its end"
@@ -189,6 +189,12 @@ NO_END = "no execution comes to its end"
 
 def limit_text(name: str) -> str:
     return LIMITS.get(name, name)
+
+
+def said_limit(result: Result) -> str:
+    """What stopped the engine, and where."""
+    limit = limit_text(result.stopped_by or "")
+    return limit if result.too_long_at is None else f"{limit}, at {result.too_long_at}"
 
 
 def why_undecided(stopped_by: str | None, came_to_end: bool) -> str:
@@ -207,7 +213,7 @@ def _notes(result: Result) -> tuple[str, ...]:
     if result.blocked:
         notes.append(f"Blocked: {_executions(result.blocked)} where a thread waits or an assumption fails, not counted")
     if result.stopped_by:
-        notes.append(f"Stopped by {limit_text(result.stopped_by)}: the counts cover a part only")
+        notes.append(f"Stopped by {said_limit(result)}: the counts cover a part only")
     elif not result.came_to_end:
         notes.append(f"Unknown what holds: {NO_END}")
     return tuple(notes)

@@ -14,7 +14,7 @@ from dekker.native import COUNTED, NOTHING_KNOWN, Exploration, Rest, merge_known
 from dekker.run.slices import Progress
 
 SMALLEST, LARGEST = -(1 << 63), (1 << 64) - 1
-MOST_WORDS = 16
+MOST_WORDS = 512
 NOT_KEPT = ("rest", "started_again", "asking")
 REFUSALS = ("mixed_sizes", "guess", "unknown_thread")
 """Explorations that end so are not written."""

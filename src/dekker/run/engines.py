@@ -15,10 +15,10 @@ from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.models import shipped_as
 from dekker.result import ENDED_WAITING, Result, Violation
-from dekker.run.deepening import deepened, goes_wrong
+from dekker.run.deepening import deepened
 from dekker.run.open_loops import open_loop
 from dekker.run.sections import run_with_sections
-from dekker.run.turns import TOO_LONG, may_take_turns, run_in_turns
+from dekker.run.turns import may_take_turns, run_in_turns
 from dekker.task import Task, with_time_left
 
 Run = Callable[[Task], Result]
@@ -201,10 +201,7 @@ def _run_named(name: str | None, task: Task) -> tuple[str, Result]:
 def _run_traces(task: Task) -> tuple[str, Result]:
     start = monotonic()
     try:
-        name, result = run_in_turns(task) if may_take_turns(task) else (rsmc.NAME, deepened(rsmc.run, task))
-        if result.stopped_by == TOO_LONG and not task.limits.counts_known_rounds and task.explorer is None:
-            result = _shorter(with_time_left(task, monotonic() - start)) or result
-        return name, result
+        return run_in_turns(task) if may_take_turns(task) else (rsmc.NAME, deepened(rsmc.run, task))
     except MixedSizes:
         raise
     except UnsupportedError as refusal:
@@ -214,15 +211,6 @@ def _run_traces(task: Task) -> tuple[str, Result]:
             )
         except UnsupportedError:
             raise refusal from None
-
-
-def _shorter(task: Task) -> Result | None:
-    """With a bound for all loops, also for those whose end is known or that have none. If the end of all is known, what
-    lies before the bound says too little for a verdict, unless something goes wrong there."""
-    found = deepened(rsmc.run, replace(task, limits=replace(task.limits, counts_known_rounds=True)))
-    if found.stopped_by == TOO_LONG or not (goes_wrong(task, found) or open_loop(task.program)):
-        return None
-    return replace(found, choice="an execution has more than 1024 events, so that --unroll bounds every loop")
 
 
 def _run_fitting(task: Task) -> tuple[str, Result]:

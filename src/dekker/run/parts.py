@@ -32,6 +32,7 @@ def _both(total: Exploration, part: Exploration) -> Exploration:
         deadlock_example=total.deadlock_example or part.deadlock_example,
         cut_at=sorted({*total.cut_at, *part.cut_at}),
         stuck_at=total.stuck_at or part.stuck_at,
+        too_long_at=total.too_long_at or part.too_long_at,
         n_alone=max(total.n_alone, part.n_alone),
     )
 

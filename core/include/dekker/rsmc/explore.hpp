@@ -124,7 +124,8 @@ struct Outcome {
   std::set<Place> cut_at;     // where runs were cut
   std::uint64_t n_alone = 0;  // memory accesses and fences of the first thread that are no events
   Stop stop = Stop::not_stopped;
-  Place stuck_at;  // the first event that had no parameter
+  Place stuck_at;     // the first event that had no parameter
+  Place too_long_at;  // Stop::events: of the event that was one too many
 };
 
 // Accesses that overlap without being equal, or pieces of a larger access that race with another thread; the explorer does

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dekker.engines.axiomatic.overlaps import Location, Place, refuse_overlaps
-from dekker.engines.axiomatic.path import CHOICE, Path, PathEvent, Value
+from dekker.engines.axiomatic.path import Path, PathEvent, Value
 from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
 from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
 from dekker.ir.layout import header_address
@@ -186,7 +186,7 @@ def static_relations(paths: Sequence[Path], number: dict[Place, int], size: int)
             for earlier in ids[:index]:
                 result["po"][earlier] |= target
             for name, sources in _dependencies(event):
-                for source in sources - {CHOICE}:
+                for source in (source for source in sources if source >= 0):
                     result[_dependency(name, path.events[source])][ids[source]] |= target
         for read, write, sort in path.updates:
             result[sort][ids[read]] |= 1 << ids[write]

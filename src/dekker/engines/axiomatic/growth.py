@@ -17,7 +17,7 @@ from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_se
 from dekker.engines.axiomatic.overlaps import Place
 from dekker.engines.axiomatic.path import UNBORN, Context, Discovered, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
-from dekker.engines.axiomatic.rounds import loop_exits
+from dekker.engines.axiomatic.rounds import program_loops
 from dekker.engines.axiomatic.steps import HEAP_START, SYNCHRONISATION_START, advance, header_of
 from dekker.engines.axiomatic.terms import Symbol, Term, defined, resolve, symbols
 from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
@@ -89,7 +89,7 @@ class Growth:
         self.check_limits = check_limits
         self.numbers: dict[tuple[int, int], int] = {}
         self.await_targets = await_targets(program)
-        self.exits = loop_exits(program)
+        self.loops = program_loops(program)
         self.reuses = reuses_freed_memory(program)
         self.frees = any(_releases(item) for function in program.functions for item in function.body)
         self.unresolved = 0
@@ -103,7 +103,7 @@ class Growth:
 
     def _context(self, state: _State, thread: int) -> Context:
         world = World(state.paths, state.known, state.sources, self.discovered, self.numbers)
-        return Context(self.program, self.layout, thread, self.limits, self.await_targets, self.exits, world)
+        return Context(self.program, self.layout, thread, self.limits, self.await_targets, self.loops, world)
 
     # --- threads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from dekker.engines.axiomatic.rounds import LoopHistory, next_open_round, next_round
+from dekker.engines.axiomatic.rounds import LoopHistory, Loops, next_open_round, next_round
 from dekker.engines.axiomatic.terms import TAINTED, Symbol, Term, apply, resolve
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
@@ -18,8 +18,12 @@ from dekker.task import Limits
 
 NOTHING: frozenset[int] = frozenset()
 
-CHOICE = -1
-"""Stands among the reads of a value that a `choose` had a part in. It is no dependency."""
+
+def choice_mark(number: int) -> int:
+    """Stands among the reads of a value that the choice with this number had a part in: it is negative, and no
+    dependency."""
+    return -1 - number
+
 
 MOST_KNOWN_ROUNDS = 5000
 MOST_READING_ROUNDS = 50
@@ -205,8 +209,8 @@ class Context:
     limits: Limits
     await_targets: Mapping[str, frozenset[int]]
     """By function, the positions where rounds of awaits begin."""
-    exits: Mapping[str, Mapping[int, frozenset[int]]]
-    """By function and head of a loop, the branches that may leave it."""
+    loops: Mapping[str, Loops]
+    """By function."""
     world: World | None = None
 
 
@@ -228,10 +232,9 @@ def jump(context: Context, path: Path, label: str) -> Path:
     if target > pc:
         return goto(path, target)
     if context.limits.counts_known_rounds:
-        history, rounds = next_round(path.loops, (depth, pc))
+        history, rounds = next_round(path.loops, (depth, target))
     else:
-        exits = context.exits[frame.function.name][target]
-        history, rounds = next_open_round(path.loops, (depth, pc), target, exits)
+        history, rounds = next_open_round(path.loops, (depth, target), context.loops[frame.function.name][target])
     if rounds.known > MOST_KNOWN_ROUNDS or rounds.reading > MOST_READING_ROUNDS:
         most = MOST_KNOWN_ROUNDS if rounds.known > MOST_KNOWN_ROUNDS else MOST_READING_ROUNDS
         raise UnsupportedError(f"the axiomatic engine follows a loop {most} times at most", frame.function.span(pc))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dekker.engines.axiomatic.path import Context, Frame, Path, PathEvent, Value, await_targets
-from dekker.engines.axiomatic.rounds import loop_exits
+from dekker.engines.axiomatic.rounds import program_loops
 from dekker.engines.axiomatic.steps import advance
 from dekker.ir.expressions import Const
 from dekker.ir.layout import Layout
@@ -18,7 +18,7 @@ __all__ = ["Path", "PathEvent", "Value", "first_path", "thread_paths"]
 def thread_paths(program: Program, layout: Layout, thread: int, limits: Limits) -> Iterator[Path]:
     """Branches go both ways unless it is known which; loops are followed as often as the limits say; an await whose
     condition fails ends the path."""
-    context = Context(program, layout, thread, limits, await_targets(program), loop_exits(program))
+    context = Context(program, layout, thread, limits, await_targets(program), program_loops(program))
     pending = [first_path(program, layout, thread)]
     while pending:
         path = pending.pop()

@@ -1,54 +1,96 @@
 """Which rounds of loops count against the bound.
 
 A loop is known by its head, where backward jumps go; its body is all from which control reaches such a jump without
-passing the head again. An exit is a branch in the body that may leave it. It is open if what other threads do had a say
-in its condition. Rounds in which no branch depends on an event do not count. Nor do those that come past an exit which
-is not open, with other values than the last time, and past no open exit: such a loop ends when its thread has counted
-to the end, whatever it reads on the way.
+passing the head again. An exit is a branch in the body that may leave it. It is open if it depends on something that
+was read or chosen since the loop was entered and in which other threads that are running may have a say. Rounds in
+which no branch depends on an event do not count. Nor do those that come past an exit which is not open, with other
+values than the last time, and past no open exit: such a loop ends when its thread has counted to the end, whatever it
+reads on the way. An open exit that leads to nothing but a failed assertion is none. Nor does a thread count to the end
+by numbers that grow this way or that, depending on choices in the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.axiomatic.terms import Term
-from dekker.ir.flow import predecessors, successors
-from dekker.ir.instructions import Await, Branch, Jump
+from dekker.ir.expressions import Address, Const, registers
+from dekker.ir.flow import defined, predecessors, successors
+from dekker.ir.instructions import Assert, Assign, Await, Branch, Call, Exit, Instruction, Jump, Refuse, Return
 from dekker.ir.program import Function, Program
 
 Where = tuple[int, int]
-"""The depth of calls and the position in the function."""
+"""The depth of calls and the head of a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """How many events and choices a thread had when it entered a loop."""
+
+    events: int = 0
+    choices: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How often a backward jump was followed, the last time at `since`: `counted` rounds, `known` ones without branches
-    that depend on events, and `reading` ones that do not count although they have some."""
+    """How often the head of a loop was come back to, the last time at `since`: `counted` rounds, `known` ones without
+    branches that depend on events, and `reading` ones that do not count although they have some. An exit was last open
+    at `last_open`."""
 
-    since: int
-    counted: int = 1
+    entered: Entered = Entered()
+    since: int = 0
+    last_open: int = 0
+    counted: int = 0
     known: int = 0
     reading: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PassedExit:
-    """When an exit was last open, and when it last was not and had other `values` than before."""
+    """At `last_counted` it was not open, and had other `values` than before."""
 
-    values: tuple[Term, ...] = ()
-    last_open: int = 0
+    values: tuple[Term, ...]
     last_counted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LoopHistory:
-    """What a thread has done in the loops of its calls. Times are numbers of branches that it had come to."""
+    """What a thread has done in the loops of its calls. Times are numbers of branches that it had come to. `exits` by
+    loop and branch; choices in the loop had a say in how the `chosen` ones are computed."""
 
     now: int = 0
     last_dependent: int = 0
     rounds: Mapping[Where, Rounds] = field(default_factory=dict)
-    exits: Mapping[Where, PassedExit] = field(default_factory=dict)
+    exits: Mapping[tuple[Where, int], PassedExit] = field(default_factory=dict)
+    chosen: frozenset[tuple[Where, int]] = frozenset()
+    goes_round: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`exits` by branch: whether the branch only leaves the loop for a failed assertion. `steered` by branch: exits
+    whose numbers are computed one way or another depending on how the branch goes."""
+
+    body: frozenset[int]
+    exits: Mapping[int, bool]
+    steered: Mapping[int, frozenset[int]]
+
+
+Loops = Mapping[int, Loop]
+"""Of a function, by head."""
+
+
+def arrived(history: LoopHistory, where: Where, entered: Entered) -> LoopHistory:
+    """Control has come to a head: from outside, unless it has just gone round."""
+    if history.goes_round:
+        return replace(history, goes_round=False)
+    return replace(
+        history,
+        rounds={**history.rounds, where: Rounds(entered, history.now)},
+        exits={key: item for key, item in history.exits.items() if key[0] != where},
+        chosen=frozenset(key for key in history.chosen if key[0] != where),
+    )
 
 
 def passed_branch(history: LoopHistory, depends_on_events: bool) -> LoopHistory:
@@ -56,86 +98,155 @@ def passed_branch(history: LoopHistory, depends_on_events: bool) -> LoopHistory:
     return replace(history, now=now, last_dependent=now if depends_on_events else history.last_dependent)
 
 
-def passed_exit(history: LoopHistory, where: Where, is_open: bool, values: tuple[Term, ...]) -> LoopHistory:
-    """Right behind `passed_branch`. The values are what the condition was computed from, and where that was read."""
-    last = history.exits.get(where, PassedExit())
+def passed_exit(history: LoopHistory, where: Where, pc: int, is_open: bool, values: tuple[Term, ...]) -> LoopHistory:
+    """Right behind `passed_branch`, for each loop that the branch at `pc` may leave. The values are what the condition
+    was computed from, and where that was read."""
+    rounds, last = history.rounds.get(where, Rounds()), history.exits.get((where, pc))
+    found = PassedExit(values, 0 if last is None else last.last_counted)
     if is_open:
-        found = replace(last, values=values, last_open=history.now)
-    elif last.last_counted == 0 or last.values != values:
-        found = replace(last, values=values, last_counted=history.now)
-    else:
-        found = last
-    return replace(history, exits={**history.exits, where: found})
+        rounds = replace(rounds, last_open=history.now)
+    elif last is None or last.values != values:
+        found = PassedExit(values, history.now)
+    exits = {**history.exits, (where, pc): found}
+    return replace(history, rounds={**history.rounds, where: rounds}, exits=exits)
+
+
+def chosen_exit(history: LoopHistory, where: Where, pc: int) -> LoopHistory:
+    """A choice in the loop has a say in how its exit at `pc` is computed."""
+    return replace(history, chosen=history.chosen | {(where, pc)})
 
 
 def next_round(history: LoopHistory, where: Where) -> tuple[LoopHistory, Rounds]:
     """After a backward jump, where all rounds count."""
-    last = history.rounds.get(where)
-    rounds = Rounds(history.now, 1 if last is None else last.counted + 1)
+    last = history.rounds.get(where, Rounds())
+    rounds = replace(last, counted=last.counted + 1)
     return replace(history, rounds={**history.rounds, where: rounds}), rounds
 
 
-def next_open_round(history: LoopHistory, where: Where, head: int, exits: frozenset[int]) -> tuple[LoopHistory, Rounds]:
-    """After a backward jump in a loop with these exits; the rounds of inner loops start anew."""
-    depth, pc = where
-    kept = {place: item for place, item in history.rounds.items() if place[0] != depth or not head <= place[1] < pc}
-    last = kept.get(where)
-    if last is None:
-        rounds = Rounds(history.now)
-    elif history.last_dependent <= last.since:
-        rounds = replace(last, since=history.now, known=last.known + 1)
-    elif _is_counted(history, last, depth, exits):
-        rounds = replace(last, since=history.now, counted=last.counted + 1)
+def next_open_round(history: LoopHistory, where: Where, loop: Loop) -> tuple[LoopHistory, Rounds]:
+    """After a backward jump; the rounds of loops inside start anew."""
+    depth, head = where
+    kept = {
+        place: item
+        for place, item in history.rounds.items()
+        if place[0] != depth or place[1] <= head or place[1] not in loop.body
+    }
+    last = kept.get(where, Rounds())
+    rounds = replace(last, since=history.now)
+    if history.last_dependent <= last.since:
+        rounds = replace(rounds, known=last.known + 1)
+    elif last.last_open > last.since or not _counts_to_end(history, where, last.since):
+        rounds = replace(rounds, counted=last.counted + 1)
     else:
-        rounds = replace(last, since=history.now, reading=last.reading + 1)
-    return replace(history, rounds={**kept, where: rounds}), rounds
+        rounds = replace(rounds, reading=last.reading + 1)
+    return replace(history, rounds={**kept, where: rounds}, goes_round=True), rounds
+
+
+def _counts_to_end(history: LoopHistory, where: Where, since: int) -> bool:
+    return any(
+        key[0] == where and key not in history.chosen and item.last_counted > since
+        for key, item in history.exits.items()
+    )
 
 
 def without_call(history: LoopHistory, depth: int) -> LoopHistory:
     return replace(
         history,
         rounds={place: item for place, item in history.rounds.items() if place[0] != depth},
-        exits={place: item for place, item in history.exits.items() if place[0] != depth},
+        exits={key: item for key, item in history.exits.items() if key[0][0] != depth},
+        chosen=frozenset(key for key in history.chosen if key[0][0] != depth),
     )
 
 
-def _is_counted(history: LoopHistory, last: Rounds, depth: int, exits: frozenset[int]) -> bool:
-    passed = [item for place, item in history.exits.items() if place[0] == depth and place[1] in exits]
-    if any(item.last_open > last.since for item in passed):
-        return True
-    return not any(item.last_counted > last.since for item in passed)
+def program_loops(program: Program) -> dict[str, Loops]:
+    """By function."""
+    failing = _Failing(program)
+    return {function.name: _loops(function, failing) for function in program.functions}
 
 
-def loop_exits(program: Program) -> dict[str, dict[int, frozenset[int]]]:
-    """By function and head of a loop, the branches that may leave it."""
-    return {function.name: _loops(function) for function in program.functions}
+class _Failing:
+    """Where all ways lead to a failed assertion."""
+
+    def __init__(self, program: Program) -> None:
+        self.functions = program.function_by_name
+        self.found: dict[str, set[int]] = {}
+
+    def places(self, function: Function) -> set[int]:
+        if function.name in self.found:
+            return self.found[function.name]
+        fails = self.found[function.name] = set()
+        is_new = True
+        while is_new:
+            more = {pc for pc in range(len(function.body)) if pc not in fails and self._fails_at(function, pc, fails)}
+            is_new = bool(more)
+            fails |= more
+        return fails
+
+    def _fails_at(self, function: Function, pc: int, fails: set[int]) -> bool:
+        match function.body[pc]:
+            case Assert(Const(0)):
+                return True
+            case Call(_, Address(name, 0)) if name in self.functions and 0 in self.places(self.functions[name]):
+                return True
+            case Return() | Exit() | Refuse():
+                return False
+        return fails.issuperset(successors(function, pc))
 
 
-def _loops(function: Function) -> dict[int, frozenset[int]]:
+def _loops(function: Function, failing: _Failing) -> Loops:
     edges: dict[int, list[int]] = {}
     for index, step in enumerate(function.body):
         if isinstance(step, Jump | Branch | Await) and function.labels[step.target] <= index:
             edges.setdefault(function.labels[step.target], []).append(index)
     if not edges:
         return {}
-    leading = predecessors(function)
-    return {head: _exits_of(function, _body(leading, head, ends)) for head, ends in edges.items()}
+    leading, fails = predecessors(function), failing.places(function)
+    return {head: _loop(function, leading, fails, head, ends) for head, ends in edges.items()}
 
 
-def _body(leading: list[list[int]], head: int, ends: list[int]) -> set[int]:
-    body = {head}
-    pending = list(ends)
+def _loop(function: Function, leading: list[list[int]], fails: set[int], head: int, ends: list[int]) -> Loop:
+    body = frozenset({head} | _leading_to(leading, head, ends))
+    exits = _exits_of(function, body, fails)
+    branches = {index for index in body if isinstance(function.body[index], Branch)}
+    steered: dict[int, frozenset[int]] = {}
+    for leaving in exits:
+        for definition in _definitions(function, body, leaving):
+            before, past = _leading_to(leading, head, [definition]), _leading_to(leading, head, ends, definition)
+            for branch in branches & before & past:
+                steered[branch] = steered.get(branch, frozenset()) | {leaving}
+    return Loop(body, exits, steered)
+
+
+def _leading_to(leading: list[list[int]], head: int, places: Sequence[int], without: int = -1) -> set[int]:
+    """All from which control comes to one of these places without passing the head before, or `without`."""
+    found = set[int]()
+    pending = list(places)
     while pending:
         index = pending.pop()
-        if index not in body:
-            body.add(index)
-            pending += leading[index]
-    return body
+        if index not in found and index != without:
+            found.add(index)
+            pending += leading[index] if index != head else []
+    return found
 
 
-def _exits_of(function: Function, body: set[int]) -> frozenset[int]:
-    return frozenset(
-        index
-        for index in body
-        if isinstance(function.body[index], Branch) and not body.issuperset(successors(function, index))
-    )
+def _exits_of(function: Function, body: frozenset[int], fails: set[int]) -> dict[int, bool]:
+    branches = (index for index in body if isinstance(function.body[index], Branch))
+    outside = {index: set(successors(function, index)) - body for index in branches}
+    return {index: fails.issuperset(places) for index, places in outside.items() if places}
+
+
+def _definitions(function: Function, body: frozenset[int], leaving: int) -> list[int]:
+    """Where numbers are computed in the loop that the exit depends on, other than by memory."""
+    step = function.body[leaving]
+    assert isinstance(step, Branch)
+    names = set(registers(step.condition))
+    while True:
+        found = [index for index in body if not names.isdisjoint(defined(function.body[index]))]
+        used = {name for index in found for name in _used(function.body[index])}
+        if used <= names:
+            return found
+        names |= used
+
+
+def _used(step: Instruction) -> frozenset[str]:
+    return registers(step.value) if isinstance(step, Assign) else frozenset()

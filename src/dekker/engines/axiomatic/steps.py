@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, singledispatch
 
-from dekker.engines.axiomatic.own_values import own_places
+from dekker.engines.axiomatic.own_values import is_since, own_places
 from dekker.engines.axiomatic.path import (
-    CHOICE,
     UNSET,
     Chosen,
     Context,
@@ -20,6 +19,7 @@ from dekker.engines.axiomatic.path import (
     Value,
     World,
     assume,
+    choice_mark,
     decided,
     depend,
     emit,
@@ -29,7 +29,7 @@ from dekker.engines.axiomatic.path import (
     jump,
     set_register,
 )
-from dekker.engines.axiomatic.rounds import passed_branch, passed_exit, without_call
+from dekker.engines.axiomatic.rounds import Entered, arrived, chosen_exit, passed_branch, passed_exit, without_call
 from dekker.engines.axiomatic.terms import Symbol, Term, apply, either
 from dekker.errors import UnsupportedError
 from dekker.ir.arithmetic import BINARY_OPERATORS, mask
@@ -91,6 +91,9 @@ def advance(context: Context, path: Path) -> Iterator[Path]:
         yield from assume(path, open_choice, True)
         yield from assume(path, open_choice, False)
         return
+    if not context.limits.counts_known_rounds and frame.pc in context.loops[frame.function.name]:
+        entered = Entered(len(path.events), len(path.choices))
+        path = replace(path, loops=arrived(path.loops, (len(path.frames), frame.pc), entered))
     behind, span = goto(path, frame.pc + 1), frame.function.span(frame.pc)
     if _decides_on_undefined(instruction, context, path):
         yield fail(behind, UNINITIALISED, "the value was never set", span)
@@ -291,14 +294,20 @@ def _(instruction: Branch, context: Context, path: Path, span: Span | None) -> I
 def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> Path:
     """Remembers what the branch means for the loops that it is in."""
     frame = path.frames[-1]
-    pc = frame.pc - 1
+    pc, depth = frame.pc - 1, len(path.frames)
     reads = condition.reads | condition.picked
-    loops = passed_branch(path.loops, bool(reads))
-    if any(pc in exits for exits in context.exits[frame.function.name].values()):
-        values = tuple(evaluate(Reg(name), path, context).term for name in sorted(registers(branch.condition)))
-        places = own_places(context, path, reads)
-        loops = passed_exit(loops, (len(path.frames), pc), places is None, (*values, *(places or ())))
-    return replace(path, loops=loops)
+    history = passed_branch(path.loops, bool(reads))
+    for head, loop in context.loops[frame.function.name].items():
+        entered = history.rounds[depth, head].entered if (depth, head) in history.rounds else Entered()
+        if pc in loop.exits:
+            values = tuple(evaluate(Reg(name), path, context).term for name in sorted(registers(branch.condition)))
+            places = own_places(context, path, reads, entered)
+            if places is not None or not loop.exits[pc]:
+                history = passed_exit(history, (depth, head), pc, places is None, (*values, *(places or ())))
+        if any(read < 0 and is_since(read, entered) for read in reads):
+            for leaving in loop.steered.get(pc, ()):
+                history = chosen_exit(history, (depth, head), leaving)
+    return replace(path, loops=history)
 
 
 @step.register
@@ -352,7 +361,7 @@ def _(instruction: Print, context: Context, path: Path, span: Span | None) -> It
 def _(instruction: Choose, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     for number in range(instruction.low, instruction.high + 1):
         chosen = Chosen(len(path.events), path.frames[-1].pc - 1, number & mask(64))
-        value = Value(chosen.value, frozenset((CHOICE,)))
+        value = Value(chosen.value, frozenset((choice_mark(len(path.choices)),)))
         yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
 
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import (
-    CHOICE,
     Chosen,
     Context,
     Frame,
@@ -24,6 +23,7 @@ from dekker.engines.axiomatic.path import (
     Spawned,
     Value,
     World,
+    choice_mark,
     depend,
     emit,
     evaluate,
@@ -260,7 +260,7 @@ def _(instruction: Recycle, context: Context, path: Path, span: Span | None) -> 
     objects = sorted(start for start, length in world.discovered.freed if length == size)
     for start in (0, *objects):
         chosen = Chosen(len(path.events), path.frames[-1].pc - 1, start)
-        value = Value(start, frozenset((CHOICE,)))
+        value = Value(start, frozenset((choice_mark(len(path.choices)),)))
         yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
 
 

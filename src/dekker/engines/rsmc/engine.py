@@ -249,6 +249,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         cut=statistics["cut"],
         cut_at=_cut_spans(task.program, exploration),
         stopped_by=exploration.stopped_by or None,
+        too_long_at=None if exploration.too_long_at is None else _span(task.program, exploration.too_long_at),
         statistics=statistics,
     )
     is_kept = compile_formula(prop.filter or TRUE, observed, places)

@@ -57,11 +57,11 @@ exists (Q:r0=1 /\\ Q:r1=0)
 
 
 @pytest.mark.parametrize("model", ["sc", "power"])
-@pytest.mark.parametrize("n_writes", [20, 40, 70, 150, 300])
-def test_executions_beyond_64_128_256_and_512_events(n_writes: int, model: str) -> None:
+@pytest.mark.parametrize("n_writes", [20, 40, 70, 150, 300, 600])
+def test_executions_beyond_64_128_256_512_and_1024_events(n_writes: int, model: str) -> None:
     result = run(message_behind_private_work(n_writes), model)
     assert (result.satisfying, result.violating, result.blocked) == (0, 3, 0)
 
 
 def test_too_many_events_are_no_answer() -> None:
-    assert run(message_behind_private_work(600), "sc").stopped_by == "events"
+    assert run(message_behind_private_work(40_000), "power").stopped_by == "events"

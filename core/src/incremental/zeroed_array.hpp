@@ -1,0 +1,32 @@
+// An array of zeros that takes memory where it is written to.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace dekker::incremental {
+
+template <class T>
+class ZeroedArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  // What was there before is gone.
+  T* assign(std::size_t size) {
+    items_.reset();
+    items_.reset(static_cast<T*>(std::calloc(size + 1, sizeof(T))));
+    if (!items_) throw std::bad_alloc();
+    return items_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(T* items) const { std::free(items); }
+  };
+  std::unique_ptr<T, Free> items_;
+};
+
+}  // namespace dekker::incremental

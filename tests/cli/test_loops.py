@@ -1,0 +1,185 @@
+"""Which rounds of loops count against --unroll, and how long executions may be: in every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.calls import dekker
+from tests.unit.frontends.c.programs import needs_compiler
+
+pytestmark = needs_compiler
+
+HEADER = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+_Bool __VERIFIER_nondet_bool(void);
+int data[8], n = 6, r;
+atomic_int flag;
+struct node { struct node *next; } *list;
+"""
+
+FILL = "for (int i = 0; i < N; i++) data[i] = 1; return 0;"
+
+# What the thread does, what main does beside it, what it does when the thread has ended, and the verdict.
+PROGRAMS = {
+    "an assertion about what was joined": (
+        FILL.replace("N", "7"),
+        "",
+        "for (int i = 0; i < 8; i++) assert(data[i] == 1);",
+        "UNSAFE",
+    ),
+    "an assertion that holds": (
+        FILL.replace("N", "8"),
+        "",
+        "for (int i = 0; i < 8; i++) assert(data[i] == 1);",
+        "SAFE",
+    ),
+    "a break": (
+        FILL.replace("N", "8"),
+        "",
+        "int i; for (i = 0; i < 8; i++) if (data[i] != 1) break; assert(i != 8);",
+        "UNSAFE",
+    ),
+    "a return": (
+        FILL.replace("N", "8"),
+        "",
+        "for (int i = 0; i < 8; i++) if (data[i] != 1) return 0; abort();",
+        "UNSAFE",
+    ),
+    "a continue": (
+        FILL.replace("N", "8"),
+        "",
+        "for (int i = 0; i < 8; i++) { if (!data[i]) continue; r++; } assert(r != 8);",
+        "UNSAFE",
+    ),
+    "a goto": (
+        FILL.replace("N", "8"),
+        "",
+        "int i = 0; again: if (!data[i]) goto out; if (++i < 8) goto again; out: assert(i != 8);",
+        "UNSAFE",
+    ),
+    "nested": (
+        FILL.replace("N", "8"),
+        "",
+        "for (int i = 0; i < 6; i++) for (int j = 0; j < 6; j++) { if (!data[j]) return 0; r++; } assert(r != 36);",
+        "UNSAFE",
+    ),
+    "an assertion about what is written meanwhile": (
+        "for (int i = 0; i < 6; i++) { assert(flag < 2); r++; } assert(r != 6); return 0;",
+        "flag = 1;",
+        "",
+        "UNSAFE",
+    ),
+    "a bound from before": (
+        "for (int i = 0; i < n; i++) { assert(flag < 2); r++; } assert(r != 6); return 0;",
+        "",
+        "",
+        "UNSAFE",
+    ),
+    "a bound that was read before the loop": (
+        "int k = flag; for (int i = 0; i < k; i++) r++; assert(r != 6); return 0;",
+        "flag = 6;",
+        "",
+        "UNSAFE",
+    ),
+    "several ways back": (
+        FILL.replace("N", "6"),
+        "",
+        "int i = 0; while (i < 8) { if (data[i]) { i += 2; continue; } i++; } assert(i != 8);",
+        "UNSAFE",
+    ),
+    "a list that was joined": (
+        "for (int i = 0; i < 6; i++) { struct node *x = malloc(sizeof *x); x->next = list; list = x; } return 0;",
+        "",
+        "for (struct node *p = list; p; p = p->next) r++; assert(r != 6);",
+        "UNSAFE",
+    ),
+    "a flag that is set meanwhile": (
+        "for (int i = 0; i < 6; i++) if (flag) break; return 0;",
+        "flag = 1;",
+        "",
+        "SAFE_WITHIN_BOUND",
+    ),
+}
+
+
+def text_of(thread: str, beside: str, behind: str) -> str:
+    return f"""{HEADER}
+    void *thread(void *unused) {{ {thread} }}
+    int main(void) {{ pthread_t t; pthread_create(&t, 0, thread, 0); {beside} pthread_join(t, 0); {behind} return 0; }}
+    """
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "all"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_loops(name: str, engine: str, tmp_path: Path) -> None:
+    *parts, verdict = PROGRAMS[name]
+    file = tmp_path / "loop.c"
+    file.write_text(text_of(*parts))
+    ran = dekker("check", str(file), "--engine", engine, "--model", "sc", "--unroll", "2")
+    assert ran.out.startswith(f"{verdict} under"), ran.out + ran.err
+
+
+def check(tmp_path: Path, text: str, *options: str) -> tuple[int, str]:
+    file = tmp_path / "program.c"
+    file.write_text(HEADER + text)
+    ran = dekker("check", str(file), *options)
+    return ran.status, ran.out + ran.err
+
+
+def test_numbers_that_grow_by_choice_count_by_rounds(tmp_path: Path) -> None:
+    loop = "int main(void) { int x = 0; while (x >= 0) { if (__VERIFIER_nondet_bool()) x += 2; else x += 3; } }"
+    status, text = check(tmp_path, loop, "--engine", "rsmc", "--unroll", "1")
+    assert status == 3, text
+    assert "4 more executions were cut" in text
+
+
+def test_a_long_list_that_main_builds_and_walks(tmp_path: Path) -> None:
+    build = "for (int i = 0; i < 400; i++) { struct node *x = malloc(sizeof *x); x->next = list; list = x; }"
+    walk = "int c = 0; for (struct node *p = list; p; p = p->next) c++; assert(c != 400);"
+    status, text = check(tmp_path, f"int main(void) {{ {build} {walk} }}")
+    assert status == 1, text
+    in_thread = f"void *thread(void *unused) {{ {build} return 0; }}"
+    main = f"int main(void) {{ pthread_t t; pthread_create(&t, 0, thread, 0); pthread_join(t, 0); {walk} }}"
+    status, text = check(tmp_path, f"{in_thread} {main}", "--engine", "rsmc")
+    assert status == 1, text
+
+
+def test_long_executions(tmp_path: Path) -> None:
+    text = """
+    int a[N], b[N];
+    void *thread(void *to) { for (int i = 0; i < N; i++) ((int *)to)[i] = i; return 0; }
+    int main(void) {
+      pthread_t t, u; pthread_create(&t, 0, thread, a); pthread_create(&u, 0, thread, b);
+      pthread_join(t, 0); pthread_join(u, 0);
+      for (int i = 0; i < N; i++) assert(a[i] == b[i]);
+    }
+    """
+    options = ("--engine", "rsmc", "--model", "sc", "--keep-going")
+    status, said = check(tmp_path, text.replace("N", "700"), *options)
+    assert status == 0, said
+    assert "SAFE under sc: 1 complete execution" in said
+
+
+def test_executions_that_are_too_long_name_the_place(tmp_path: Path) -> None:
+    text = """
+    void *f(void *p) { for (unsigned i = 0;; i++) data[i & 7] = i; }
+    int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); return 0; }
+    """
+    status, said = check(tmp_path, text, "--engine", "rsmc", "--model", "power")
+    assert status == 3, said
+    assert f"more than 32768 events in one execution, at {tmp_path / 'program.c'}:11:" in said
+
+
+def test_only_limits_end_what_main_does_alone(tmp_path: Path) -> None:
+    text = "int main(void) { int s = 0; for (int i = 0; i < 300000; i++) s ^= i; assert(s != SUM); }"
+    total = 0
+    for i in range(300_000):
+        total ^= i
+    status, said = check(tmp_path, text.replace("SUM", str(total)), "--engine", "rsmc")
+    assert status == 1, said
+    status, said = check(tmp_path, "int main(void) { for (;;) n++; }", "--engine", "rsmc", "--timeout", "1")
+    assert status == 3, said
