@@ -34,8 +34,7 @@ class RunEnd {
   void note() {
     Statistics& statistics = outcome_.statistics;
     require_ordered_pieces(run_);
-    const bool has_failed_check = note_failed_checks();
-    if (note_violations() || has_failed_check) {
+    if (note_violations()) {
       ++statistics.failed;
     } else if (run_.machine().owes_ends()) {
       complete();
@@ -193,7 +192,8 @@ class RunEnd {
     std::vector<std::int32_t> misled_at = note_reads_after_release();
     if (run_.machine().has_seen_undefined()) note_undefined_uses(misled_at);
     const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
-    bool ends = any_thread(ThreadStatus::failed) || note_claimed_twice();
+    bool ends = note_failed_checks(misled_at);
+    ends = any_thread(ThreadStatus::failed) || note_claimed_twice() || ends;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const bool reads_released = misled_at[at(thread.number)] != last_index;
       ends = ends || reads_released;
@@ -214,7 +214,7 @@ class RunEnd {
     return ends;
   }
 
-  bool note_failed_checks() {
+  bool note_failed_checks(const std::vector<std::int32_t>& misled_at) {
     bool any = false;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       for (const OpenGuess& guess : thread.open_guesses) {
@@ -224,6 +224,7 @@ class RunEnd {
         any = true;
       }
       for (const OpenCheck& check : thread.open_checks) {
+        if (check.n_events > misled_at[at(thread.number)]) continue;
         const bool is_known = run_.machine().value(check.condition).has_value();
         if (is_known && is_undecided(run_.machine().known(check.condition))) {
           note_violation({ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0});
