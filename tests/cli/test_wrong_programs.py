@@ -35,14 +35,14 @@ VIOLATING = [
     ("int f(int n) { return f(n + 1) + 1; } int main(void) { return f(0); }", "nested too deeply"),
     ("#include <stdlib.h>\nint main(void) { char *p = malloc(1UL << 40); return p[5]; }", "allocation"),
     ("#include <stdlib.h>\nint main(void) { for (;;) malloc(1 << 20); }", "allocation"),
-    ("int main(void) { int *p; return *p; }", "null pointer"),
+    ("int main(void) { int *p; return *p; }", "uninitialised pointer"),
     ("int main(void) { int a[3], i = 5; return a[i]; }", "out of bounds"),
     ("int main(void) { void (*f)(void) = 0; f(); }", "invalid call"),
     ("#include <stdlib.h>\nint main(void) { int x; free(&x); }", "invalid free"),
     ("#include <stdlib.h>\nint main(void) { int *p = malloc(4); free(p); free(p); }", "double free"),
     ("#include <stdlib.h>\nint main(void) { int *p = malloc(4); free(p); return *p; }", "use after free"),
     ("#include <stdlib.h>\nint main(void) { abort(); }", "`abort` is called"),
-    (THREADS + "int main(void) { pthread_join(7, 0); }", "join of 7"),
+    (THREADS + "int main(void) { pthread_join(7, 0); }", "7 is no thread"),
 ]
 
 
@@ -104,14 +104,13 @@ def test_loops_without_end_are_no_violation_and_end(tmp_path: Path, loop: str) -
 def test_an_endless_loop_that_starts_threads_has_a_bound(tmp_path: Path) -> None:
     outcome = check(tmp_path, f"{THREADS}int main(void) {{ pthread_t t; while (1) pthread_create(&t, 0, f, 0); }}")
     assert outcome.status == 3, outcome.out + outcome.err
-    assert "so that --unroll bounds every loop" in outcome.out
+    assert "cut where the loop at" in outcome.out
 
 
-def test_thousands_of_threads_are_too_many_and_said_to_be(tmp_path: Path) -> None:
+def test_thousands_of_threads_run(tmp_path: Path) -> None:
     body = "pthread_t t[3000]; for (int i = 0; i < 3000; i++) pthread_create(&t[i], 0, f, 0);"
     outcome = check(tmp_path, f"{THREADS}int main(void) {{ {body} }}")
-    assert outcome.status == 3, outcome.out + outcome.err
-    assert "stopped by" in outcome.out
+    assert (outcome.status, outcome.out) == (0, "SAFE under sc: 1 complete execution (rsmc)\n")
 
 
 def test_large_arrays_on_the_stack_are_fine(tmp_path: Path) -> None:
