@@ -47,6 +47,7 @@ from tests.reference.pthread_syntax import (
     Spin,
     Statement,
     Store,
+    TimedWait,
     TryLock,
     Unlock,
     Wait,
@@ -123,6 +124,22 @@ def test_a_signal_ends_one_wait_and_a_broadcast_all() -> None:
     begin = (Store(Y, 1, "relaxed"),)
     assert DEADLOCK in wrong(waiter, waiter, (*both, Signal("c")), before=begin)
     assert DEADLOCK not in wrong(waiter, waiter, (*both, Broadcast("c")), before=begin)
+
+
+@pytest.mark.parametrize("model", ["sc", "tso"])
+def test_the_time_of_a_wait_may_be_up_while_another_thread_holds_the_mutex(model: str) -> None:
+    waiter = (Lock("m"), If(Op("==", Read(V), 0), (TimedWait("a", "c", "m"),)), Let("b", Read(V)), Unlock("m"))
+    result = Return(Op("+", Op("*", A, 2), Local("b")))
+    program = of_threads((*waiter, result), (Lock("m"), Store(V, 1), Signal("c"), Unlock("m")))
+    assert outputs(program, model) == {(n, 0) for n in range(4)}
+
+
+def test_a_wait_whose_time_is_up_may_consume_a_signal() -> None:
+    arrived = Store(V, Op("+", Read(V), 1))
+    timed = (Lock("m"), arrived, TimedWait("a", "c", "m"), Unlock("m"), Assume(Op("==", A, 1)))
+    patient = (Lock("m"), arrived, Wait("c", "m"), Unlock("m"))
+    signaller = (Lock("m"), Assume(Op("==", Read(V), 2)), Signal("c"), Unlock("m"))
+    assert DEADLOCK in wrong(timed, patient, signaller)
 
 
 def test_a_barrier_waits_for_all_and_begins_again() -> None:

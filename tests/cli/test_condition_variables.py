@@ -97,6 +97,50 @@ PROGRAMS = {
         "",
         "UNSAFE",
     ),
+    "the time is up while the signaller holds the mutex": (
+        "struct timespec t = {1, 0}; lock(); if (!x && pthread_cond_timedwait(&c, &m, &t)) assert(!x); unlock();",
+        TELL,
+        "",
+        "UNSAFE",
+    ),
+    "the time is up, and the condition is tested again": (
+        (
+            "struct timespec t = {1, 0}; int late = 0; lock();"
+            "while (!x && !late) late = pthread_cond_timedwait(&c, &m, &t); assert(x || late); unlock();"
+        ),
+        TELL,
+        "",
+        "SAFE_WITHIN_BOUND",
+    ),
+    "the time is up twice": (
+        (
+            "struct timespec t = {1, 0}; int n = 0; lock();"
+            "while (!x) if (pthread_cond_timedwait(&c, &m, &t) && ++n == 2) break; unlock(); r = n;"
+        ),
+        TELL,
+        "assert(r < 2);",
+        "UNSAFE",
+    ),
+    "a wait whose time is up consumes the signal of another one": (
+        (
+            "pthread_t w; pthread_create(&w, 0, patient, 0);"
+            "struct timespec t = {1, 0}; lock(); waiters++; int late = pthread_cond_timedwait(&c, &m, &t);"
+            "if (!late) signal(); unlock(); pthread_join(w, 0);"
+        ),
+        "lock(); k = waiters; x = 1; if (k == 2) signal(); else pthread_cond_broadcast(&c); unlock();",
+        "",
+        "UNSAFE",
+    ),
+    "a wait whose time is up and that passes the signal on": (
+        (
+            "pthread_t w; pthread_create(&w, 0, patient, 0);"
+            "struct timespec t = {1, 0}; lock(); waiters++; pthread_cond_timedwait(&c, &m, &t);"
+            "if (x) signal(); unlock(); pthread_join(w, 0);"
+        ),
+        "lock(); k = waiters; x = 1; if (k == 2) signal(); else pthread_cond_broadcast(&c); unlock();",
+        "",
+        "SAFE",
+    ),
     "a try while nobody holds the mutex": (
         "lock(); x = 1; unlock();",
         "if (pthread_mutex_trylock(&m) == 0) { k = x; unlock(); } else k = 1;",
@@ -146,6 +190,7 @@ PROGRAMS = {
 def text_of(first: str, second: str, check: str) -> str:
     return f"""{HEADER}
 void wait_once(void) {{ wait(); }}
+void *patient(void *p) {{ lock(); waiters++; while (!x) wait(); unlock(); return 0; }}
 void *h(void *p) {{ write(); leave(); return 0; }}
 void *f(void *p) {{ {first} return 0; }}
 void *g(void *p) {{ {second} return 0; }}

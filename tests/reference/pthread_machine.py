@@ -14,6 +14,8 @@ the syntax of `pthread_syntax`, not what Dekker makes of its text.
   the end of threads, and joining. A sequentially consistent store is a store and a fence.
 - A wait ends by a signal, by a broadcast, or of itself. All that only a wait that ends of itself could change stays as
   it is: states in which nothing else can happen are deadlocks.
+- The time of a timed wait may be up at any moment, whoever holds the mutex: before a signal, which then goes to another
+  wait or is lost, or after it, for POSIX lets a wait whose time is up consume a signal. The mutex comes later.
 - A weak compare-exchange may fail for no reason under SC, where it is what the language says. Under TSO it is one
   locked instruction.
 - A thread that does something wrong, or whose assumption fails, stops. Others go on: what they do, they could have done
@@ -622,17 +624,33 @@ class _Step:
 
     def do_wait(self, s: syntax.Wait) -> Iterator[State]:
         """Phases: not yet, waiting (for the condition variable of this number), woken."""
-        condition, mutex = self.machine.conditions[s.condition], self.machine.mutexes[s.mutex]
+        mutex = self.machine.mutexes[s.mutex]
         if self.thread.buffer:
             return
         if self.thread.phase == 0:
-            self.require_held(mutex)
-            waiting = self.state.waiting[condition] | {self.number}
-            thread = self.thread._replace(phase=("waiting", condition), buffer=(("unlock", mutex, 0),))
-            state = self.state._replace(waiting=with_item(self.state.waiting, condition, waiting))
-            yield changed(state, self.number, thread)
+            yield self.begin_wait(self.machine.conditions[s.condition], mutex)
         elif self.thread.phase == "woken" and self.state.owners[mutex] is None:
             yield self.own(mutex, self.after())
+
+    def do_timed_wait(self, s: syntax.TimedWait) -> Iterator[State]:
+        """One more phase: the time is up."""
+        mutex, phase = self.machine.mutexes[s.mutex], self.thread.phase
+        if self.thread.buffer:
+            return
+        if phase == 0:
+            yield self.begin_wait(self.machine.conditions[s.condition], mutex)
+            return
+        if phase != "late":
+            yield changed(woken(self.state, self.number), self.number, self.thread._replace(phase="late"))
+        if phase in ("woken", "late") and self.state.owners[mutex] is None:
+            yield self.own(mutex, self.after(s.target, int(phase == "late")))
+
+    def begin_wait(self, condition: int, mutex: int) -> State:
+        self.require_held(mutex)
+        waiting = self.state.waiting[condition] | {self.number}
+        thread = self.thread._replace(phase=("waiting", condition), buffer=(("unlock", mutex, 0),))
+        state = self.state._replace(waiting=with_item(self.state.waiting, condition, waiting))
+        return changed(state, self.number, thread)
 
     def do_signal(self, s: syntax.Signal) -> Iterator[State]:
         waiting = self.state.waiting[self.machine.conditions[s.condition]]

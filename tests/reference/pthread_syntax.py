@@ -202,6 +202,15 @@ class Wait:
 
 
 @dataclass(frozen=True)
+class TimedWait:
+    """The target becomes 1 if the time is up, which it may be at any moment, else 0."""
+
+    target: str
+    condition: str
+    mutex: str
+
+
+@dataclass(frozen=True)
 class Signal:
     condition: str
 
@@ -239,8 +248,8 @@ class Assume:
 
 Statement = (
     Let | Store | Update | CompareExchange | Retry | Fence | Spin | If | While | For | Break | Continue | Return
-    | Scope | Declare | Leak | Malloc | Free | Lock | TryLock | Unlock | Wait | Signal | Broadcast | BarrierWait
-    | Create | Join | Assert | Assume
+    | Scope | Declare | Leak | Malloc | Free | Lock | TryLock | Unlock | Wait | TimedWait | Signal | Broadcast
+    | BarrierWait | Create | Join | Assert | Assume
 )  # fmt: skip
 Body = tuple[Statement, ...]
 
@@ -319,10 +328,13 @@ def _smaller_bodies(body: Body) -> Iterator[Body]:
 
 PRELUDE = """\
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 void __VERIFIER_assume(int);
+static const struct timespec limit = {1, 0};
 """
 UPDATES = {"add": "atomic_fetch_add_explicit", "exchange": "atomic_exchange_explicit"}
 
@@ -430,6 +442,9 @@ class _Printer:
                 return f"{target} = pthread_mutex_trylock(&{self._name(mutex)}) != 0"
             case Wait(condition, mutex):
                 return f"pthread_cond_wait(&{self._name(condition)}, &{self._name(mutex)})"
+            case TimedWait(target, condition, mutex):
+                call = f"pthread_cond_timedwait(&{self._name(condition)}, &{self._name(mutex)}, &limit)"
+                return f"{target} = {call} == ETIMEDOUT"
             case Create(thread):
                 return f"pthread_create(&t{thread}{self.suffix}, 0, thread{thread}{self.suffix}, 0)"
             case Join(None, thread):

@@ -45,6 +45,7 @@ from tests.reference.pthread_syntax import (
     Spin,
     Statement,
     Store,
+    TimedWait,
     TryLock,
     Unlock,
     Update,
@@ -284,7 +285,7 @@ class _Generator:
     # --- condition variables
 
     def _waiter(self) -> Body:
-        waits = Wait("c", "m")
+        waits, timed = Wait("c", "m"), TimedWait("a", "c", "m")
         seen, value = self.random.choice(((Read(V), 0), (Read(V), 0), (Read(V), 1), (Read(X, "relaxed"), 0)))
         ready, not_ready = (Op(sign, seen, value) for sign in (("!=", "==") if value == 0 else ("==", "!=")))
         waiting = self._pick(
@@ -293,6 +294,8 @@ class _Generator:
             lambda: (While(not_ready, (waits, *self._any_shape())),),
             lambda: (If(not_ready, (waits,)),),
             lambda: (waits,),
+            lambda: (Let("a", 0), While(not_ready, (timed, If(Op("==", A, 1), (Break(),))))),
+            lambda: (If(not_ready, (timed, self.random.choice((Assert(Op("==", A, 0)), Store(W, A))))),),
         )
         before = self._maybe((Store(W, Op("+", Read(W), 1)),), 0.4)
         after = self._maybe(

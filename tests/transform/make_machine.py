@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from dekker.frontends import parse_files
-from dekker.ir.instructions import Assert, Instruction
+from dekker.ir.expressions import Address, is_unset
+from dekker.ir.instructions import Assert, Assign, Assume, Branch, Call, Instruction
+from dekker.ir.passes.specification import ASKED
 from dekker.ir.program import Function, Program
 from dekker.ir.text import print_program
 from dekker.transform.machine import FEATURES, FOLDER, PARAMETERS, PRIMITIVES, SLOT_COUNT, THREAD_COUNT
@@ -67,18 +69,28 @@ def _source(model: str) -> str:
 
 def _stripped(program: Program, model: str) -> Program:
     left_out = {"main", *PRIMITIVES, *(f"{name.lower()}_" for name in PARAMETERS)}
-    functions = tuple(_without_checks(item) for item in program.functions if item.name not in left_out)
+    kept = (item for item in program.functions if item.name.removesuffix(ASKED) not in left_out)
+    functions = tuple(_without_marks(item) for item in kept if not item.name.endswith(ASKED))
     return replace(program, name=f"machine-{model}", functions=functions, threads=())
 
 
-def _without_checks(function: Function) -> Function:
-    """Shifts stay in range by construction."""
+def _without_marks(function: Function) -> Function:
+    """Shifts stay in range by construction, all variables are set, and what the machine assumes is no specification:
+    it runs under SC, where that makes no difference."""
     starts: list[int] = []
     kept: list[Instruction] = []
     for step in function.body:
         starts.append(len(kept))
-        if not (isinstance(step, Assert) and step.loose):
-            kept.append(step)
+        match step:
+            case Assert(loose=True):
+                continue
+            case Assign(value=value) if is_unset(value):
+                continue
+            case Assume() | Branch():
+                step = replace(step, loose=False)
+            case Call(function=Address(symbol)):
+                step = replace(step, function=Address(symbol.removesuffix(ASKED)))
+        kept.append(step)
     starts.append(len(kept))
     labels = {name: starts[index] for name, index in function.labels.items()}
     return Function(function.name, function.parameters, tuple(kept), labels)

@@ -10,6 +10,8 @@ namespace dekker {
 struct KnownBits {
   Value value;
   Value undefined;
+
+  bool operator==(const KnownBits&) const = default;
 };
 
 // Is it open whether the value is 0?

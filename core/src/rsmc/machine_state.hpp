@@ -122,6 +122,7 @@ struct OpenCheck {
   NodeId condition;
   std::int32_t block;
   std::int32_t pc;
+  std::int32_t n_events;  // of the thread, before it
 };
 
 // An object of the stack that is to be released, and the depth of the call that it belongs to.

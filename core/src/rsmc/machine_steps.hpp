@@ -234,7 +234,7 @@ void Machine<W>::note_await_start(ThreadState<W>& state) {
 template <std::size_t W>
 void Machine<W>::check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   if (instruction.is_loose && !known(state, instruction.value)) {
-    state.open_checks.push_back({evaluate(state, instruction.value).node, state.block, pc});
+    state.open_checks.push_back({evaluate(state, instruction.value).node, state.block, pc, static_cast<std::int32_t>(state.events.size())});
     return;
   }
   if (!instruction.is_loose) merge(state.control, sources_of(state, instruction.value));

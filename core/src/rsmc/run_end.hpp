@@ -34,8 +34,7 @@ class RunEnd {
   void note() {
     Statistics& statistics = outcome_.statistics;
     require_ordered_pieces(run_);
-    const bool has_failed_check = note_failed_checks();
-    if (note_violations() || has_failed_check) {
+    if (note_violations()) {
       ++statistics.failed;
     } else if (run_.machine().owes_ends()) {
       complete();
@@ -194,7 +193,8 @@ class RunEnd {
     if (run_.machine().has_lifetimes()) note_reads_after_release();
     if (run_.machine().has_seen_undefined()) note_undefined_uses();
     const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at_[at(e.thread)]; };
-    bool ends = any_thread(ThreadStatus::failed) || (run_.machine().claims_threads() && note_claimed_twice());
+    bool ends = note_failed_checks();
+    ends = any_thread(ThreadStatus::failed) || (run_.machine().claims_threads() && note_claimed_twice()) || ends;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const bool reads_released = misled_at_[at(thread.number)] != last_index;
       ends = ends || reads_released;
@@ -225,6 +225,7 @@ class RunEnd {
         any = true;
       }
       for (const OpenCheck& check : thread.open_checks) {
+        if (check.n_events > misled_at_[at(thread.number)]) continue;
         const bool is_known = run_.machine().value(check.condition).has_value();
         if (is_known && is_undecided(run_.machine().known(check.condition))) {
           note_violation({ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0});

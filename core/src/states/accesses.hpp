@@ -179,9 +179,10 @@ class Accesses {
     return (bits & all) == all && !i.is_copy && is_for_others(state, address);
   }
 
-  std::uint8_t read_byte(State& state, Address address) {
+  KnownByte read_byte(State& state, Address address) {
     const Location place = map_.locate(state.memory, address, 1);
-    return place.content == nullptr ? 0 : contents_.read(*place.content)[place.offset];
+    if (place.content == nullptr) return {};
+    return {contents_.read(*place.content)[place.offset], static_cast<std::uint8_t>(read_undefined(state, address, 1))};
   }
 
   void fail(State& state, std::int32_t t, ViolationKind kind, Address address) {
@@ -438,7 +439,7 @@ class Accesses {
     if (is_heap_address(value)) throw OpaqueAddress{};
     for (Address word = address / 8 * 8; word < address + size; word += 8) {
       Value whole = 0;
-      for (unsigned b = 0; b < 8; ++b) whole |= Value{read_byte(state, word + b)} << (8 * b);
+      for (unsigned b = 0; b < 8; ++b) whole |= Value{read_byte(state, word + b).value} << (8 * b);
       if (is_heap_address(whole)) throw OpaqueAddress{};
     }
     for (const ThreadState& thread : state.threads)

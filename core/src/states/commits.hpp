@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "dekker/stop_request.hpp"
+#include "dekker/undefined.hpp"
 #include "states/memory_map.hpp"
 
 namespace dekker::states {
@@ -22,6 +23,13 @@ struct TooManyStores {};
 struct EntryPlace {
   std::int32_t thread;
   std::uint32_t index;  // in the buffer
+};
+
+struct KnownByte {
+  std::uint8_t value = 0;
+  std::uint8_t undefined = 0;  // indeterminate bits
+
+  bool operator==(const KnownByte&) const = default;
 };
 
 struct ByteRange {
@@ -89,7 +97,7 @@ class Commits {
     std::uint32_t bytes;  // where its bytes begin
     std::int32_t parent;
     std::int32_t item;
-    std::vector<Value> seen;  // values that results before it read
+    std::vector<KnownBits> seen;  // values that results before it read
   };
 
   void collect(const std::vector<ThreadState>& threads, bool in_order, std::int32_t reader,
@@ -206,10 +214,9 @@ class Commits {
     node.seen = nodes_[from].seen;
     const std::size_t n_bytes = addresses_.size();
     bytes_.resize(bytes_.size() + n_bytes);
-    std::uint8_t* bytes = bytes_.data() + node.bytes;
-    std::memcpy(bytes, bytes_.data() + nodes_[from].bytes, n_bytes);
-    for (unsigned i = 0; i < item.entry->size; ++i)
-      bytes[item.first_byte + i] = static_cast<std::uint8_t>(item.entry->value >> (8 * i));
+    KnownByte* bytes = bytes_.data() + node.bytes;
+    std::copy_n(bytes_.data() + nodes_[from].bytes, n_bytes, bytes);
+    for (unsigned i = 0; i < item.entry->size; ++i) bytes[item.first_byte + i] = byte_of(*item.entry, i);
     add(std::move(node));
   }
 
@@ -218,7 +225,7 @@ class Commits {
       Node& known = nodes_[n];
       if (known.n_committed != node.n_committed) break;
       if (known.committed == node.committed && known.open == node.open && same_bytes(known, node)) {
-        for (const Value value : node.seen)
+        for (const KnownBits value : node.seen)
           if (std::ranges::find(known.seen, value) == known.seen.end()) known.seen.push_back(value);
         bytes_.resize(node.bytes);
         return;
@@ -228,7 +235,11 @@ class Commits {
   }
 
   bool same_bytes(const Node& a, const Node& b) const {
-    return std::memcmp(bytes_.data() + a.bytes, bytes_.data() + b.bytes, addresses_.size()) == 0;
+    return std::equal(bytes_.data() + a.bytes, bytes_.data() + a.bytes + addresses_.size(), bytes_.data() + b.bytes);
+  }
+
+  static KnownByte byte_of(const Entry& entry, Address offset) {
+    return {static_cast<std::uint8_t>(entry.value >> (8 * offset)), static_cast<std::uint8_t>(entry.undefined >> (8 * offset))};
   }
 
   bool is_result(const std::vector<ThreadState>& threads, std::int32_t reader, ByteRange range, const Node& node) const {
@@ -270,7 +281,7 @@ class Commits {
               const ReadByte& memory, std::size_t number) {
     Node& node = nodes_[number];
     if (prunes) {
-      const Value value = read(threads, reader, range, node, memory);
+      const KnownBits value = read(threads, reader, range, node, memory);
       if (std::ranges::find(node.seen, value) != node.seen.end()) return;
       node.seen.push_back(value);
     }
@@ -284,20 +295,21 @@ class Commits {
   }
 
   template <class ReadByte>
-  Value read(const std::vector<ThreadState>& threads, std::int32_t reader, ByteRange range, const Node& node,
+  KnownBits read(const std::vector<ThreadState>& threads, std::int32_t reader, ByteRange range, const Node& node,
              const ReadByte& memory) const {
-    Value value = 0;
+    KnownBits value{0, 0};
     for (unsigned i = 0; i < range.size; ++i) {
       const Address address = range.start + i;
-      std::uint8_t byte;
+      KnownByte byte;
       if (const Entry* own = own_entry(threads, reader, node, address)) {
-        byte = static_cast<std::uint8_t>(own->value >> (8 * (address - own->address)));
+        byte = byte_of(*own, address - own->address);
       } else {
         const auto found = std::ranges::lower_bound(addresses_, address);
         const bool is_written = found != addresses_.end() && *found == address;
         byte = is_written ? bytes_[node.bytes + static_cast<std::size_t>(found - addresses_.begin())] : memory(address);
       }
-      value |= Value{byte} << (8 * i);
+      value.value |= Value{byte.value} << (8 * i);
+      value.undefined |= Value{byte.undefined} << (8 * i);
     }
     return value;
   }
@@ -305,7 +317,7 @@ class Commits {
   bool is_alone_ = false;
   std::vector<Item> items_;
   std::vector<Address> addresses_;
-  std::vector<std::uint8_t> bytes_;
+  std::vector<KnownByte> bytes_;
   std::vector<Node> nodes_;
   std::vector<std::size_t> accepted_;
   std::vector<std::vector<EntryPlace>> results_;

@@ -153,8 +153,11 @@ class Expansion : protected Numbering {
         if (place.index >= most_positions) return false;
         changed |= std::uint64_t{1} << place.thread;
       }
-    for (std::size_t u = 0; u < next.threads.size(); ++u)
-      if (u != at(t) && next.threads[u].number == unnumbered && (changed >> u & 1) == 0) return false;
+    for (std::size_t u = 0; u < next.threads.size(); ++u) {
+      if (u == at(t)) continue;
+      if (next.threads[u].number == unnumbered && (changed >> u & 1) == 0) return false;
+      if (next.threads[u].is_claimed != current_.threads[u].is_claimed) return false;
+    }
     return true;
   }
 

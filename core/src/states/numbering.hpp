@@ -164,18 +164,20 @@ class Numbering {
   }
 
   std::uint32_t face_of(const ThreadState& thread) {
-    words_.begin(8 + 7 * thread.buffer.size());
-    words_.put(static_cast<std::uint32_t>(thread.status));
+    words_.begin(10 + 9 * thread.buffer.size());
+    words_.put(static_cast<std::uint32_t>(thread.status) | (thread.is_claimed ? 1u << 8 : 0u));
     if (thread.status == ThreadStatus::running) {
       const Footprint future = machine_.future(thread);
       words_.put_long(future.reads);
       words_.put_long(future.writes);
     } else {
       words_.put_long(thread.result);
+      words_.put_long(thread.result_undefined);
     }
     for (const Entry& entry : thread.buffer) {
       words_.put_long(entry.address);
       words_.put_long(entry.value);
+      words_.put_long(entry.undefined);
       words_.put(entry.size | static_cast<std::uint32_t>(entry.group) << 8);
       words_.put(static_cast<std::uint32_t>(entry.block));
       words_.put(static_cast<std::uint32_t>(entry.pc));

@@ -26,8 +26,7 @@ DEADLOCK = "deadlock"
 
 def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """Accesses outside of objects late, because of what they may be a consequence; lost memory last."""
-    yield from (failure for run in runs for failure in run.noted)
-    yield from (run.failure for run in runs if run.failure is not None)
+    yield from (failure for run in runs for failure in _own_failures(run))
     yield from _claimed_twice(world)
     yield from _after_release(world, runs, execution)
     if is_deadlock(runs, execution):
@@ -48,13 +47,23 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
         yield from _leaks(world, runs, execution)
 
 
+def _own_failures(run: ThreadRun) -> Iterator[Failure]:
+    """What a thread does after an access that depends on an indeterminate value is not the program's."""
+    for failure in run.noted:
+        yield failure
+        if failure.kind == UNINITIALISED:
+            return
+    if run.failure is not None:
+        yield run.failure
+
+
 def _done(runs: Sequence[ThreadRun], event: Event) -> Done | None:
     return None if event.initial or not event.accesses_memory else runs[event.thread].done[event.index]
 
 
 def _is_unset(run: ThreadRun, done: Done) -> bool:
     """Whether that its address is indeterminate was noted."""
-    return run.failure is not None and run.failure.kind == UNINITIALISED and run.failure.stack == done.stack
+    return any(failure.kind == UNINITIALISED and failure.stack == done.stack for failure in run.noted)
 
 
 def _is_outside(world: World, runs: Sequence[ThreadRun], event: Event) -> bool:

@@ -32,6 +32,7 @@ from dekker.ir.instructions import (
     StoreConditional,
 )
 from dekker.ir.program import Function, Object, Program, Thread
+from dekker.ir.unset import may_be_undefined
 from dekker.transform.events import AccessPoint, instruction_at
 from dekker.transform.machine import FEATURES, SLOT_COUNT, Size, machine_for
 from dekker.transform.possible_values import ValueSets
@@ -60,7 +61,8 @@ def instrument(
 ) -> Instrumented:
     """`program` is as engines run it under the model, one of `MODELS`. `buffer` bounds the reads and the writes that
     each thread can delay; without it there is room for all that the text knows of, and for a few in loops. With
-    `always`, accesses go through the machine even if there is nothing to delay."""
+    `always`, accesses go through the machine even if there is nothing to delay, and nothing is said of indeterminate
+    values."""
     reads = "DK_READS" in FEATURES[model]
     kinds = _delayable(model)
     wanted = frozenset(point for point in delayed if isinstance(instruction_at(program, point), kinds))
@@ -70,7 +72,15 @@ def instrument(
     _refuse_names(program)
     size, enough = _size(program, model, points, buffer)
     values = ValueSets(program) if reads else None
-    outer = Outer(program, model, points, size, values, has_all_threads=_thread_count(program) == (size.threads, True))
+    outer = Outer(
+        program,
+        model,
+        points,
+        size,
+        values,
+        has_all_threads=_thread_count(program) == (size.threads, True),
+        may_be_undefined=not always and may_be_undefined(program),
+    )
     objects, functions = machine_for(model, size)
     changed = tuple(Rewriting(outer, function).run() for function in program.functions)
     starts = tuple(_start(arity, outer) for arity in sorted(outer.arities))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dekker.errors import UnsupportedError
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, is_unset, registers
 from dekker.ir.fences import FENCES
 from dekker.ir.flow import defined, used
 from dekker.ir.instructions import (
@@ -68,7 +68,7 @@ def start_name(arity: int) -> str:
 @dataclass
 class Outer:
     """What all functions share. `arities`: threads are started with so many arguments. `has_all_threads`: there cannot
-    be more than there is room for."""
+    be more than there is room for. `may_be_undefined`: values may be indeterminate, and that is looked at."""
 
     program: Program
     model: str
@@ -76,6 +76,7 @@ class Outer:
     size: Size
     values: ValueSets | None
     has_all_threads: bool
+    may_be_undefined: bool
     arities: set[int] = field(default_factory=set)
 
     @property
@@ -150,6 +151,7 @@ class Rewriting:
     def run(self) -> Function:
         function, starts = self.function, []
         self.is_root = any(thread.function == function.name for thread in self.outer.program.threads)
+        self.variables = {it.dst for it in function.body if isinstance(it, Allocate) and it.stack}
         self.tracked = _tracked(function) if self.outer.reads else frozenset()
         self.open_reads = open_reads(function, self.outer.points) if self.outer.reads else []
         for index, step in enumerate(function.body):
@@ -375,7 +377,19 @@ class Rewriting:
 
     def store(self, step: Store) -> None:
         self._probe(step.address, step.size)
+        if self.outer.may_be_undefined and not step.copy:
+            self._demand_some_bit(step)
         self._write("dk_write", step, self.needs(step.address, step.value), self.grounds(step.address, step.value))
+
+    def _demand_some_bit(self, step: Store) -> None:
+        """What is stored for others to see must not be indeterminate, and the machine does not look at it. The
+        condition is true wherever a bit of the value is known: of that bit, the value or its complement is 1."""
+        is_number = isinstance(step.value, Const | Address) and not is_unset(step.value)
+        if is_number or registers(step.address) & self.variables:
+            return
+        width = 8 * step.size
+        parts = (step.value, Unary("not", width, step.value))
+        self.emit(Assume(_or(*(Binary("ne", width, part, NONE) for part in parts))))
 
     def _write(
         self, function: str, step: Store | StoreConditional, needs: Expr, grounds: Expr, dst: str | None = None

@@ -27,9 +27,9 @@ from dekker.engines.axiomatic.path import Discovered, Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
 from dekker.engines.axiomatic.states import final_state
-from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNSUPPORTED
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
-from dekker.engines.axiomatic.unset import may_be_undefined, undefined_uses
+from dekker.engines.axiomatic.unset import undefined_uses
 from dekker.errors import UnsupportedError
 from dekker.execution import (
     DATA_RACE,
@@ -52,6 +52,7 @@ from dekker.ir.instructions import Await
 from dekker.ir.layout import FREED_WORD, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
+from dekker.ir.unset import may_be_undefined
 from dekker.models import shipped_as
 from dekker.resources import resident_mb
 from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
@@ -335,25 +336,30 @@ class _Oracle:
     def _record_violations(self, accepted: Accepted) -> bool:
         """Whether the execution does not count, because it comes to a violation that ends it."""
         structure = accepted.structure
-        misled = reads_after_release(structure)
+        misled = dict(reads_after_release(structure))
+        found = [use_after_free(event) for event in misled.values()]
+        unset = undefined_uses(structure) if self.may_be_undefined else []
+        for event in unset:
+            if event.index <= misled.get(event.thread, event).index:
+                misled[event.thread] = event
+                found.append(Violation(UNINITIALISED, "the value was never set", event.span))
         failed = {thread: path for thread, path in enumerate(structure.paths) if path.status == "failed"}
         own = [path for thread, path in failed.items() if thread not in misled]
-        found = [use_after_free(event) for event in misled.values()]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
-        noted = [failure for path in structure.paths for failure in path.noted]
-        found += [Violation(failure.kind, failure.message, failure.span) for failure in noted]
+        noted = [(thread, failure) for thread, path in enumerate(structure.paths) for failure in path.noted]
+        for thread, failure in noted:
+            if thread not in misled or failure.n_events <= misled[thread].index:
+                found.append(Violation(failure.kind, failure.message, failure.span))
         misused = list(writes_after_release(structure, accepted.co))
-        undefined = list(undefined_uses(structure)) if self.may_be_undefined else []
-        places = {(event.thread, event.index) for event, _ in undefined}
-        outside = (item for item in self._outside(structure) if (item[0].thread, item[0].index) not in places)
-        for event, violation in [*undefined, *misused, *outside]:
-            if event.thread not in misled or event.index < misled[event.thread].index:
+        outside = (item for item in self._outside(structure) if item[0] not in unset)
+        for event, violation in [*misused, *outside]:
+            if event.thread not in misled or event.index <= misled[event.thread].index:
                 found.append(violation)
         for violation in found:
             if violation.kind == UNSUPPORTED:
                 raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
-        return bool(failed or noted or misled or misused or undefined)
+        return bool(failed or noted or misled or misused)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:

@@ -106,9 +106,12 @@ class Scoped:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """What goes wrong behind the first `n_events` events of a thread, which goes on."""
+
     kind: str
     message: str
     span: Span | None
+    n_events: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What happens to memory after it was freed: who reads what was left there, and who writes after that in coherence.
 
 A thread that reads freed memory goes on, but what it does then is not the program's: nothing more is said about it.
+So does one that makes an access which depends on an indeterminate value.
 """
 
 from __future__ import annotations

@@ -343,7 +343,8 @@ def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> I
     for failed in assume(path, condition.term, False):
         yield fail(failed, "assertion", instruction.message, span)
         if instruction.loose and not isinstance(condition.term, int):
-            yield replace(failed, noted=(*failed.noted, Failure("assertion", instruction.message, span)))
+            failure = Failure("assertion", instruction.message, span, len(failed.events))
+            yield replace(failed, noted=(*failed.noted, failure))
 
 
 @step.register

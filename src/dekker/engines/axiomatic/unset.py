@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from dekker.engines.axiomatic.candidates import Structure
-from dekker.engines.axiomatic.path import Path, PathEvent
-from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED
+from dekker.engines.axiomatic.path import Path
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
 from dekker.execution import Event
 from dekker.ir.arithmetic import mask
-from dekker.ir.expressions import is_unset
-from dekker.ir.instructions import Allocate, Assign
-from dekker.ir.program import Program
 from dekker.ir.undefined import of_binary, undefined_bits
-from dekker.result import Violation
-
-
-def may_be_undefined(program: Program) -> bool:
-    steps = (step for function in program.functions for step in function.body)
-    return any(
-        (isinstance(step, Allocate) and not step.zeroed) or (isinstance(step, Assign) and is_unset(step.value))
-        for step in steps
-    )
 
 
 def unset_byte(paths: Sequence[Path], address: int) -> int:
@@ -46,15 +34,19 @@ def is_shown(paths: Sequence[Path], address: int, size: int, value: Term) -> boo
     return address < SYNCHRONISATION_START
 
 
-def undefined_uses(structure: Structure) -> Iterator[tuple[Event, Violation]]:
-    """Accesses that depend on an indeterminate value: where they are, whether a comparison succeeds, what others are
-    to see."""
+def undefined_uses(structure: Structure) -> Collection[Event]:
+    """Of each thread, the first access that depends on an indeterminate value: where it is, whether a comparison
+    succeeds, what others are to see."""
+    found: dict[int, Event] = {}
     for event in structure.events:
-        if event.accesses_memory and not event.initial and _uses(structure, event, structure.path_event(event)):
-            yield event, Violation(UNINITIALISED, "the value was never set", event.span)
+        is_access = event.accesses_memory and not event.initial
+        if is_access and event.index <= found.get(event.thread, event).index and _uses(structure, event):
+            found[event.thread] = event
+    return found.values()
 
 
-def _uses(structure: Structure, event: Event, source: PathEvent) -> bool:
+def _uses(structure: Structure, event: Event) -> bool:
+    source = structure.path_event(event)
     known: dict[Symbol, Term] = structure.known
     if undefined_bits(resolve(source.address.term, known)):
         return True

@@ -35,6 +35,8 @@ from dekker.ir.instructions import (
 from dekker.ir.program import Function, Program
 from dekker.source import Span
 
+ASKED = "%asked"
+"""Ends the names of copies of functions that only the specification calls."""
 _ONLY_COMPUTES = (Assign, Load, Branch, Jump, Return, Assert, Assume, Choose)
 
 
@@ -195,7 +197,7 @@ class _Loosening:
         return isinstance(step, (*_ONLY_COMPUTES, Print)) and not getattr(step, "exclusive", False)
 
     def _copy(self, name: str) -> str:
-        new = f"{name}%asked"
+        new = name + ASKED
         if new not in self.copies:
             function = _asserting(self.functions[name])
             ends = _loop_ends(function)

@@ -9,7 +9,8 @@ from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.frontends.dialect import Dialect
 from dekker.result import Verdict
-from dekker.run.check import CheckOptions, check
+from dekker.run.check import CheckOptions, check, check_limits
+from dekker.task import Search
 
 pytestmark = needs_compiler
 
@@ -153,6 +154,42 @@ CLAIMS = {
 }
 
 
+_START_TWO = """int main(void) { pthread_t a, b; int d; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);
+  pthread_join(a, 0); pthread_join(b, 0); %s return 0; }"""
+
+ZERO_OVER_UNSET = """
+_Atomic(int *) shared; int out;
+void *f(void *a) { int *q = atomic_load_explicit(&shared, memory_order_relaxed); return (void *)(long)(*q + 4); }
+int main(void) {
+  pthread_t t; void *r;
+  int *first = malloc(4); atomic_store_explicit(&shared, first, memory_order_release);
+  pthread_create(&t, 0, f, 0);
+  int *second = malloc(4); atomic_store_explicit(&shared, second, memory_order_release); *second = NUMBER;
+  pthread_join(t, &r); out = (int)(long)r; assert(out != 4);
+  return 0;
+}"""
+
+DELAYED = {
+    "after stores that were delayed": """
+        int v, x, y, r, s;
+        void *f(void *a) { x = 1; r = y; return 0; } void *g(void *a) { y = 1; s = x; return 0; }"""
+    + _START_TWO % "if (r + s == 0) v = d;",
+    "in a store that is delayed": """
+        int v, x, y, r, s;
+        void *f(void *a) { int d; x = 1; v = d; r = y; return 0; } void *g(void *a) { y = 1; s = x + v; return 0; }"""
+    + _START_TWO % "",
+    "of a long that is delayed": """
+        long v; int x, y, r, s;
+        void *f(void *a) { long d; x = 1; v = d; r = y; return 0; } void *g(void *a) { y = 1; s = x + v; return 0; }"""
+    + _START_TWO % "",
+    "of the heap": """
+        int v, x, y, r, s; int *p;
+        void *f(void *a) { x = 1; v = *p; r = y; return 0; } void *g(void *a) { y = 1; s = x + v; return 0; }
+        int main(void) { pthread_t a, b; p = malloc(4); pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);
+          pthread_join(a, 0); pthread_join(b, 0); return 0; }""",
+}
+
+
 def _kind(tmp_path: Path, text: str, engine: str, model: str = "sc", *, overflow: bool = False) -> str | None:
     file = tmp_path / "program.c"
     file.write_text(_HEADERS + text)
@@ -179,6 +216,33 @@ def test_a_value_that_nobody_has_set(tmp_path: Path, text: str, engine: str) -> 
 @pytest.mark.parametrize("text", FINE.values(), ids=FINE)
 def test_nothing_is_wrong(tmp_path: Path, text: str, engine: str) -> None:
     assert _kind(tmp_path, text, engine) is None
+
+
+@pytest.mark.parametrize("model", ["sc", "tso"])
+@pytest.mark.parametrize("engine", [*ENGINES, "all"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_zero_over_memory_that_nobody_has_set(tmp_path: Path, number: int, engine: str, model: str) -> None:
+    """It is another value than what was there; and what follows from an indeterminate value is not reported."""
+    file = tmp_path / "program.c"
+    file.write_text(_HEADERS + ZERO_OVER_UNSET.replace("NUMBER", str(number)))
+    report = check([str(file)], CheckOptions(model, engine, check_limits(stop_at_first=False)))
+    kinds = {violation.finding.kind for violation in report.violations}
+    assert kinds == ({"uninitialised value"} if number else {"uninitialised value", "assertion"})
+
+
+@pytest.mark.parametrize("buffer", [None, 2])
+@pytest.mark.parametrize("engine", [*ENGINES, "transform"])
+@pytest.mark.parametrize("text", DELAYED.values(), ids=DELAYED)
+def test_delays_do_not_hide_it(tmp_path: Path, text: str, engine: str, buffer: int | None) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(_HEADERS + text)
+    report = check([str(file)], CheckOptions("tso", engine, search=Search(buffer=buffer)))
+    assert report.violations[0].finding.kind in ("uninitialised", "uninitialised value")
+
+
+@pytest.mark.parametrize("text", FINE.values(), ids=FINE)
+def test_nothing_is_wrong_where_stores_are_delayed(tmp_path: Path, text: str) -> None:
+    assert _kind(tmp_path, text, "transform", "tso") is None
 
 
 @pytest.mark.parametrize("engine", ENGINES)
