@@ -64,7 +64,7 @@ def test_an_assertion_fails_where_the_model_lets_it(tmp_path: Path, model: str, 
 
 def test_json(tmp_path: Path) -> None:
     answer = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "tso", "--json", "-", "--", RELAXED).out)
-    assert answer.keys() == {"verdict", "model", "engine", "complete", "bounds", "stats", "violation"}
+    assert answer.keys() == {"verdict", "model", "engine", "complete", "bounds", "stats", "violation", "unchecked"}
     assert (answer["verdict"], answer["model"], answer["complete"]) == ("UNSAFE", "tso", False)
     assert answer["bounds"] == {"unroll": 4, "nondet": [], "reuse": None, "cut": [], "stopped_by": "violation"}
     violation = answer["violation"]

@@ -215,3 +215,38 @@ def test_ends_without_a_signal(tmp_path: Path, name: str, engine: str) -> None:
     found = dekker("check", str(file), *options)
     wanted = {"SAFE", "SAFE_WITHIN_BOUND"} if engine == "states" and verdict == "SAFE_WITHIN_BOUND" else {verdict}
     assert found.out.split()[0] in wanted
+
+
+RACES = {
+    "a round without a signal reads what is written without the mutex": (
+        "lock(); waiters = 1; while (x < 2) wait(); unlock();",
+        "lock(); int w = waiters; unlock(); if (w) x = 1; lock(); x = 2; signal(); unlock();",
+        "UNSAFE",
+    ),
+    "with a time limit": (
+        "struct timespec t = {1, 0}; lock(); waiters = 1; while (x < 2) pthread_cond_timedwait(&c, &m, &t); unlock();",
+        "lock(); int w = waiters; unlock(); if (w) x = 1; lock(); x = 2; signal(); unlock();",
+        "UNSAFE",
+    ),
+    "all with the mutex": (
+        "lock(); waiters = 1; while (x < 2) wait(); unlock();",
+        "lock(); int w = waiters; unlock(); lock(); if (w) x = 1; unlock(); lock(); x = 2; signal(); unlock();",
+        "SAFE",
+    ),
+    "behind the loop": (
+        "lock(); while (!x) wait(); unlock(); k = 1;",
+        "k = 0; lock(); x = 1; signal(); unlock();",
+        "SAFE",
+    ),
+}
+
+
+@pytest.mark.parametrize("model", ["cpp20", "rc11"])
+@pytest.mark.parametrize("name", RACES)
+def test_races_in_rounds_without_a_signal(tmp_path: Path, name: str, model: str) -> None:
+    first, second, verdict = RACES[name]
+    file = tmp_path / "test.c"
+    file.write_text(text_of(first, second, ""), encoding="utf-8")
+    found = dekker("check", str(file), "--model", model, "--timeout", "30")
+    assert found.out.split()[0] == verdict
+    assert ("data race" in found.out) == (verdict == "UNSAFE")

@@ -7,7 +7,7 @@ Each wait may also end without a signal. In a loop that does nothing but check i
 `while (!ready) pthread_cond_wait(&c, &m);`, that is followed only if the condition holds then: otherwise the thread
 waits again, and all it did was to hold the mutex for a moment. Nobody can tell, unless someone tries to lock a mutex
 without waiting, or the condition may change while the mutex is held (it reads atomic or volatile variables): there the
-rounds of the loop count like those of any other.
+rounds of the loop count like those of any other. A data race in such a round is found: the thread stops behind it.
 
 A wait with a time limit may end with it at any time, also while another thread holds the mutex. A signal that comes
 between that and the return may be lost: POSIX lets such a wait consume it, and C11 and C++ do not exclude it.
