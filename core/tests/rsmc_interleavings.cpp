@@ -126,6 +126,10 @@ class Interleavings {
       case Operation::join:
       case Operation::allocate:
       case Operation::measure:
+      case Operation::recycle:
+      case Operation::renew:
+      case Operation::end_scope:
+      case Operation::detach:
       case Operation::refuse:
       case Operation::release: throw std::logic_error("not for programs with calls and threads");
       case Operation::await:

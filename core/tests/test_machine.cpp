@@ -32,7 +32,7 @@ struct Setup {
   Machine machine;
 
   Setup(const Threads& threads, Model m, const Limits& l = no_limits)
-      : model(std::move(m)), limits(l), program(compile(threads, model)), machine(program, model.order, limits, knowledge) {}
+      : model(std::move(m)), limits(l), program(compile(threads, model)), machine(program, model.order, limits, knowledge, [] {}) {}
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
 
@@ -255,7 +255,7 @@ TEST(a_run_taken_back_is_as_before) {
     for (unsigned seed = 0; seed < 20; ++seed) {
       std::mt19937 random(seed);
       dekker::rsmc::Knowledge knowledge;
-      Run run(program, model.program, model.order, no_limits, knowledge);
+      Run run(program, model.program, model.order, no_limits, knowledge, [] {});
       using Content = decltype(content_of(run));
       std::vector<std::tuple<Run::Mark, Content, std::vector<Commit>>> stack;
       std::vector<Commit> commits;
@@ -274,7 +274,7 @@ TEST(a_run_taken_back_is_as_before) {
         commits = std::get<std::vector<Commit>>(stack[target]);
         stack.resize(target);
       }
-      Run fresh(program, model.program, model.order, no_limits, knowledge);
+      Run fresh(program, model.program, model.order, no_limits, knowledge, [] {});
       for (const Commit& commit : commits) {
         fresh.pick();
         CHECK(make(fresh, commit));
@@ -296,7 +296,7 @@ TEST(an_event_without_parameter_is_taken_back) {
   const Model model = relaxed();
   const Program program = compile({{load(0, x), store(y, 1)}}, model);
   dekker::rsmc::Knowledge knowledge;
-  Run run(program, model.program, model.order, no_limits, knowledge);
+  Run run(program, model.program, model.order, no_limits, knowledge, [] {});
   const auto before = content_of(run);
   const Run::Mark mark = run.mark();
   run.commit_failure(run.machine().threads()[0].events[0]);
