@@ -265,11 +265,11 @@ def test_what_was_not_covered_is_said(tmp_path: Path) -> None:
     assert "stopped by traces" in stopped.out
     # Whether it ends depends on what is read, and it does not only wait.
     counting = "int x; int main(void) { int n = 0; while (!*(volatile int *)&x) n++; return n; }"
-    cut = check(tmp_path, counting, "-m", "sc")
+    cut = check(tmp_path, counting, "-m", "sc", "--unroll", "4")
     assert (cut.status, cut.out.startswith("UNKNOWN")) == (3, True)
     assert "no execution comes to its end within the bound" in cut.out
     assert re.search(r"cut where the loop at .*program\.c:1:36 went round more than 4 times \(--unroll 4\)", cut.out)
-    bounds = json.loads(check(tmp_path, counting, "-m", "sc", "--json", "-").out)["bounds"]
+    bounds = json.loads(check(tmp_path, counting, "-m", "sc", "--unroll", "4", "--json", "-").out)["bounds"]
     assert [(place["line"], place["column"]) for place in bounds["cut"]] == [(1, 36)]
 
 

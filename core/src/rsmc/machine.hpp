@@ -464,6 +464,7 @@ class Machine {
   bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
   static constexpr std::int32_t most_known_rounds = 100'000;
   static constexpr std::int32_t most_reading_rounds = 100'000;
+  static constexpr std::uint64_t most_steps_alone = 20'000'000;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
   void branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool is_guessed(const ThreadState<W>& state, const Instruction& instruction) const;

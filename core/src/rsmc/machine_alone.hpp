@@ -5,13 +5,14 @@
 
 namespace dekker::rsmc {
 
-// Nothing bounds this but the limits of the whole exploration.
+// Rounds of loops are not counted here. A thread that would run for ever is cut after `most_steps_alone`.
 template <std::size_t W>
 template <class Look>
 void Machine<W>::run_alone(Look look) {
   ThreadState<W>& state = threads_[0];
   for (std::uint64_t n_steps = 1; is_alone_ && state.status == ThreadStatus::running && can_continue(state); ++n_steps) {
     step(0, state);
+    if (n_steps >= most_steps_alone) state.status = ThreadStatus::cut;
     if (n_steps % steps_between_looks != 0) continue;
     look();
     drop_old_nodes(state);
