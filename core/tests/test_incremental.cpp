@@ -458,7 +458,7 @@ TEST(incremental_model_limits) {
   for (std::size_t i = 0; i < 192; ++i) model.push_event();
   CHECK_THROWS(CapacityExceeded, "more than 192 events", model.push_event());
   CHECK(model.n_events() == 192);
-  CHECK_THROWS(std::invalid_argument, "17 words", IncrementalModel(program, 17));
+  CHECK_THROWS(std::invalid_argument, "513 words", IncrementalModel(program, 513));
   CHECK_THROWS(std::invalid_argument, "0 words", IncrementalModel(program, 0));
   ModelProgram many = program;
   many.checks.resize(65, many.checks[0]);

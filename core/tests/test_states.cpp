@@ -19,7 +19,7 @@ std::vector<ThreadState> with_buffers(std::vector<std::vector<Entry>> buffers) {
 std::size_t n_results(const std::vector<ThreadState>& threads, bool in_order, std::int32_t reader,
                       const std::vector<EntryPlace>& must, ByteRange range) {
   Commits commits;
-  commits.find(threads, in_order, reader, must, range, reader != none && must.empty(), [](Address) { return std::uint8_t{0}; });
+  commits.find(threads, in_order, reader, must, range, reader != none && must.empty(), [](Address) { return KnownByte{}; });
   return commits.n_results();
 }
 

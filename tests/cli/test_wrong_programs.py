@@ -35,14 +35,14 @@ VIOLATING = [
     ("int f(int n) { return f(n + 1) + 1; } int main(void) { return f(0); }", "nested too deeply"),
     ("#include <stdlib.h>\nint main(void) { char *p = malloc(1UL << 40); return p[5]; }", "allocation"),
     ("#include <stdlib.h>\nint main(void) { for (;;) malloc(1 << 20); }", "allocation"),
-    ("int main(void) { int *p; return *p; }", "null pointer"),
+    ("int main(void) { int *p; return *p; }", "uninitialised pointer"),
     ("int main(void) { int a[3], i = 5; return a[i]; }", "out of bounds"),
     ("int main(void) { void (*f)(void) = 0; f(); }", "invalid call"),
     ("#include <stdlib.h>\nint main(void) { int x; free(&x); }", "invalid free"),
     ("#include <stdlib.h>\nint main(void) { int *p = malloc(4); free(p); free(p); }", "double free"),
     ("#include <stdlib.h>\nint main(void) { int *p = malloc(4); free(p); return *p; }", "use after free"),
     ("#include <stdlib.h>\nint main(void) { abort(); }", "`abort` is called"),
-    (THREADS + "int main(void) { pthread_join(7, 0); }", "join of 7"),
+    (THREADS + "int main(void) { pthread_join(7, 0); }", "7 is no thread"),
 ]
 
 

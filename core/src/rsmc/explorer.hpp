@@ -21,7 +21,7 @@ class Explorer {
   Explorer(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
            const CommitOrder& order, const Limits& limits, Supervisor& supervisor, Knowledge& knowledge)
       : program_(program), order_(order), limits_(limits), supervisor_(supervisor),
-        run_(program, model, order_, limits_, knowledge, [this] { supervisor_.look_alone(); }), maximality_(program, order_, run_, active_),
+        run_(program, model, order_, limits_, knowledge, [this] { supervisor_.look_alone(); }), maximality_(program, order_, run_),
         end_(program, limits_, check_names, supervisor.n_complete(), run_, outcome_) {}
 
   const Statistics& statistics() const { return outcome_.statistics; }
@@ -396,10 +396,7 @@ class Explorer {
     }
     const Mark before = run_.mark();
     if (event(write).chosen_by != no_event) {
-      const std::size_t n_events = run_.events_of(event(read).thread).size();
-      run_.commit_choice(event(write).chosen_by, status_failed);
-      // If the thread then only tries again, it need not be seen to fail: the pair is an update that always succeeds.
-      if (ends_waiting(run_, read, n_events)) active_.find(run_.key_of(read))->tries_again = true;
+      if (fails_to_try_again(write)) active_.find(run_.key_of(read))->tries_again = true;
       else explore();
       run_.undo(before);
     }
@@ -409,9 +406,22 @@ class Explorer {
   bool commit_second_half(EventId write, std::uint32_t place, std::size_t source) {
     if (event(write).chosen_by != no_event) {
       if (!run_.can_succeed(event(write))) return false;
+      const Mark before = run_.mark();
+      const bool always_succeeds = fails_to_try_again(write);
+      run_.undo(before);
       run_.commit_choice(event(write).chosen_by, status_succeeded);
+      if (always_succeeds) run_.set_stamp(event(write).chosen_by, event(event(write).partner).stamp);
     }
     return run_.commit_write(write, place, source);
+  }
+
+  // Commits that the store-conditional fails. If its thread then only tries again, it need not be seen to fail: with its
+  // load, which was just committed, it is an update that always succeeds.
+  bool fails_to_try_again(EventId write) {
+    const EventId read = event(write).partner;
+    const std::size_t n_events = run_.events_of(event(read).thread).size();
+    run_.commit_choice(event(write).chosen_by, status_failed);
+    return ends_waiting(run_, read, n_events);
   }
 
   void explore_choice(EventId id) {

@@ -46,8 +46,8 @@ class Maximality {
  public:
   using Bits = FixedBits<W>;
 
-  Maximality(const Program& program, const CommitOrder& order, Run<W>& run, const ActiveReads<W>& active)
-      : program_(program), order_(order), run_(run), active_(active) {}
+  Maximality(const Program& program, const CommitOrder& order, Run<W>& run)
+      : program_(program), order_(order), run_(run) {}
 
   // Does the continuation with this past belong to this run? One that keeps an event that failed leads nowhere.
   bool holds(const Activation<W>& activation, Bits past) {
@@ -83,15 +83,16 @@ class Maximality {
       if (next.kind == EventKind::choice && next.thread == event(read).thread) continue;
       if (run_.items()[k].kind != ItemKind::write || next.role == Role::plain || next.partner != read) return i;
       if (!run_.is_one_step(read, run_.items()[k].event, run_.items()[k].past)) return i;
-      return next.role == Role::update_write || always_succeeds(read, i + 1) ? k : i;
+      return next.role == Role::update_write || always_succeeds(run_.items()[k].event) ? k : i;
     }
     return i;
   }
 
-  // Is this a load-linked whose store-conditional, in the same step, is not seen to fail?
-  bool always_succeeds(EventId load, std::size_t choice_index) const {
-    const Activation<W>* const activation = active_.find(run_.key_of(load));
-    return activation != nullptr && activation->tries_again && event(load).run_index + 1 == choice_index;
+  // Is this a store-conditional that, in the same step as its load, is not seen to fail? The stamps tell it also where the
+  // step is replayed and its load is not active.
+  bool always_succeeds(EventId conditional) const {
+    const Event<W>& e = event(conditional);
+    return e.chosen_by != no_event && event(e.chosen_by).stamp == event(e.partner).stamp;
   }
 
   bool came_last(const RunItem<W>& item, const Bits& past) {
@@ -177,7 +178,7 @@ class Maximality {
     const std::int64_t chosen = static_cast<std::int64_t>(e.value);
     const EventId conditional = run_.conditional_of(choice);
     if (conditional == no_event) return chosen == program_.block(e.block).code[static_cast<std::size_t>(e.pc)].low;
-    return chosen == (always_succeeds(event(conditional).partner, e.run_index) ? status_succeeded : status_failed);
+    return chosen == (always_succeeds(conditional) ? status_succeeded : status_failed);
   }
 
   bool may_sleep(EventId sleeper, const Bits& past) {
@@ -194,7 +195,6 @@ class Maximality {
   const Program& program_;
   const CommitOrder& order_;
   Run<W>& run_;
-  const ActiveReads<W>& active_;
 };
 
 }  // namespace dekker::rsmc

@@ -1,4 +1,4 @@
-/* Mutual exclusion by loads and stores, over and over: no loop here has a bound.
+/* Mutual exclusion by loads and stores, over and over: no loop here has a bound, but threads may stop after any round.
  *
  * -DALGORITHM=name chooses one, -DFENCED puts a full fence behind every store that a later load must not overtake, and
  * behind those that must reach memory in order. */
@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 typedef volatile int shared;
+extern _Bool __VERIFIER_nondet_bool(void);
 
 #ifdef FENCED
 #define fence() atomic_thread_fence(memory_order_seq_cst)
@@ -186,7 +187,7 @@ static void leave(int me) {
 
 static void *run(void *argument) {
   int me = (int)(long)argument;
-  for (;;) {
+  while (__VERIFIER_nondet_bool()) {
     enter(me);
     inside = me + 1;
     assert(inside == me + 1);

@@ -29,7 +29,7 @@ from dekker.engines.axiomatic.release import reads_after_release, use_after_free
 from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED, UNSUPPORTED
 from dekker.engines.axiomatic.traces import trace
-from dekker.engines.axiomatic.unset import undefined_uses
+from dekker.engines.axiomatic.unset import undecided_checks, undefined_uses
 from dekker.errors import UnsupportedError
 from dekker.execution import (
     DATA_RACE,
@@ -336,24 +336,27 @@ class _Oracle:
     def _record_violations(self, accepted: Accepted) -> bool:
         """Whether the execution does not count, because it comes to a violation that ends it."""
         structure = accepted.structure
-        misled = dict(reads_after_release(structure))
-        found = [use_after_free(event) for event in misled.values()]
+        after_release = dict(reads_after_release(structure))
+        found = [use_after_free(event) for event in after_release.values()]
+        misled = {thread: event.index for thread, event in after_release.items()}
         unset = undefined_uses(structure) if self.may_be_undefined else []
-        for event in unset:
-            if event.index <= misled.get(event.thread, event).index:
-                misled[event.thread] = event
-                found.append(Violation(UNINITIALISED, "the value was never set", event.span))
+        checks = undecided_checks(structure) if self.may_be_undefined else ()
+        places = [(event.thread, event.index, event.span) for event in unset]
+        for thread, index, span in [*places, *((t, check.n_events - 1, check.span) for t, check in checks)]:
+            if index <= misled.get(thread, index):
+                misled[thread] = index
+                found.append(Violation(UNINITIALISED, "the value was never set", span))
         failed = {thread: path for thread, path in enumerate(structure.paths) if path.status == "failed"}
         own = [path for thread, path in failed.items() if thread not in misled]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
         noted = [(thread, failure) for thread, path in enumerate(structure.paths) for failure in path.noted]
         for thread, failure in noted:
-            if thread not in misled or failure.n_events <= misled[thread].index:
+            if thread not in misled or failure.n_events <= misled[thread]:
                 found.append(Violation(failure.kind, failure.message, failure.span))
         misused = list(writes_after_release(structure, accepted.co))
         outside = (item for item in self._outside(structure) if item[0] not in unset)
         for event, violation in [*misused, *outside]:
-            if event.thread not in misled or event.index <= misled[event.thread].index:
+            if event.thread not in misled or event.index <= misled[event.thread]:
                 found.append(violation)
         for violation in found:
             if violation.kind == UNSUPPORTED:

@@ -115,6 +115,15 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class LooseCheck:
+    """A condition that is asked behind the first `n_events` events of a thread, before its value is known."""
+
+    condition: Term
+    span: Span | None
+    n_events: int
+
+
+@dataclass(frozen=True, slots=True)
 class Path:
     """`status` is `running` while the path is followed, then `complete`, `blocked` (a failed assumption), `waiting` (a
     failed await), `joining` (waits for a thread that does not end), `cut` (a loop went on beyond the bound) or `failed`
@@ -145,6 +154,7 @@ class Path:
     failure: str = ""
     failure_span: Span | None = None
     noted: tuple[Failure, ...] = ()
+    loose_checks: tuple[LooseCheck, ...] = ()
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
     own_objects: frozenset[int] = NOTHING

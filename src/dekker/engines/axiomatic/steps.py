@@ -13,6 +13,7 @@ from dekker.engines.axiomatic.path import (
     Context,
     Failure,
     Frame,
+    LooseCheck,
     Path,
     PathEvent,
     Scoped,
@@ -284,11 +285,19 @@ def _(instruction: Branch, context: Context, path: Path, span: Span | None) -> I
     condition = evaluate(instruction.condition, path, context)
     if not context.limits.counts_known_rounds:
         path = _passed(instruction, condition, context, path)
-    if not instruction.loose:
-        path = depend(path, condition)
+    path = _asked(instruction, condition, path, span)
     yield from assume(path, condition.term, False)
     for taken in assume(path, condition.term, True):
         yield jump(context, taken, instruction.target)
+
+
+def _asked(instruction: Branch | Assume | Assert, condition: Value, path: Path, span: Span | None) -> Path:
+    if not instruction.loose:
+        return depend(path, condition)
+    if isinstance(condition.term, int):
+        return path
+    check = LooseCheck(condition.term, span, len(path.events))
+    return replace(path, loose_checks=(*path.loose_checks, check))
 
 
 def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> Path:
@@ -313,8 +322,7 @@ def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> P
 @step.register
 def _(instruction: Assume, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     condition = evaluate(instruction.condition, path, context)
-    if not instruction.loose:
-        path = depend(path, condition)
+    path = _asked(instruction, condition, path, span)
     yield from assume(path, condition.term, True)
     for failed in assume(path, condition.term, False):
         yield replace(failed, status="blocked")
@@ -337,8 +345,7 @@ def _(instruction: Await, context: Context, path: Path, span: Span | None) -> It
 @step.register
 def _(instruction: Assert, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     condition = evaluate(instruction.condition, path, context)
-    if not instruction.loose:
-        path = depend(path, condition)
+    path = _asked(instruction, condition, path, span)
     yield from assume(path, condition.term, True)
     for failed in assume(path, condition.term, False):
         yield fail(failed, "assertion", instruction.message, span)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from dekker.engines.axiomatic.candidates import Structure
-from dekker.engines.axiomatic.path import Path
+from dekker.engines.axiomatic.path import LooseCheck, Path
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START
 from dekker.engines.axiomatic.terms import Symbol, Term, resolve
 from dekker.execution import Event
 from dekker.ir.arithmetic import mask
-from dekker.ir.undefined import of_binary, undefined_bits
+from dekker.ir.undefined import is_undecided, of_binary, undefined_bits
 
 
 def unset_byte(paths: Sequence[Path], address: int) -> int:
@@ -58,3 +58,12 @@ def _uses(structure: Structure, event: Event) -> bool:
     compared = resolve(source.compared.term, known)
     both = isinstance(value, int) and isinstance(compared, int)
     return both and of_binary("eq", 8 * event.size, value, compared) != 0  # type: ignore[arg-type]
+
+
+def undecided_checks(structure: Structure) -> Iterator[tuple[int, LooseCheck]]:
+    """Of each thread, the first condition asked in advance that turns out to depend on an indeterminate value."""
+    for thread, path in enumerate(structure.paths):
+        for check in path.loose_checks:
+            if is_undecided(resolve(check.condition, structure.known)):
+                yield thread, check
+                break

@@ -134,9 +134,9 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
         "s%0 = load.1 [&g]",
         "s%4 = load.4 [&g+4]",
         "s%8 = load.2 [&g+8]",
-        "store.1 [&h] = s%0",
-        "store.4 [&h+4] = s%4",
-        "store.2 [&h+8] = s%8",
+        "store.1 copied [&h] = s%0",
+        "store.4 copied [&h+4] = s%4",
+        "store.2 copied [&h+8] = s%8",
     ]
     assert run(program).value == 70000
 

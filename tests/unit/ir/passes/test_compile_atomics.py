@@ -99,7 +99,7 @@ def expected_lines(access: str, text: str) -> list[str]:
         if word.startswith("@"):
             found.append(f"{access} {word[1:]}".strip())
         elif word == "ctrl":
-            found += ["branch r ne.64 r -> behind0", "behind0:"]
+            found += ["branch r and.64 0 -> behind0", "behind0:"]
         else:
             found.append(f"fence {word}")
     return found
@@ -160,7 +160,7 @@ def test_what_exclusive_pairs_store(op: str, value: str) -> None:
 def test_updates_keep_a_result() -> None:
     assert compiled("rmw.add.4 [&x], 1 acquire", "power") == [
         "old0 = rmw.add.4 [&x], 1",
-        "branch old0 ne.64 old0 -> behind0",
+        "branch old0 and.64 0 -> behind0",
         "behind0:",
         "fence isync",
     ]
@@ -243,7 +243,7 @@ def test_labels_stand_in_front_of_leading_fences_and_behind_trailing_ones() -> N
         "L:",
         "fence sync",
         "r = load.4 [&x]",
-        "branch r ne.64 r -> behind0",
+        "branch r and.64 0 -> behind0",
         "behind0:",
         "fence isync",
         "await r ne.32 0 -> L",
@@ -273,7 +273,7 @@ def test_names_that_are_taken() -> None:
     rmw.add.4 [&x], behind1 acquire"""
     assert compiled(body, "power")[2:] == [
         "old1 = rmw.add.4 [&x], behind1",
-        "branch old1 ne.64 old1 -> behind2",
+        "branch old1 and.64 0 -> behind2",
         "behind2:",
         "fence isync",
     ]
