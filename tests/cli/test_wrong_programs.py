@@ -104,14 +104,13 @@ def test_loops_without_end_are_no_violation_and_end(tmp_path: Path, loop: str) -
 def test_an_endless_loop_that_starts_threads_has_a_bound(tmp_path: Path) -> None:
     outcome = check(tmp_path, f"{THREADS}int main(void) {{ pthread_t t; while (1) pthread_create(&t, 0, f, 0); }}")
     assert outcome.status == 3, outcome.out + outcome.err
-    assert "so that --unroll bounds every loop" in outcome.out
+    assert "cut where the loop at" in outcome.out
 
 
-def test_thousands_of_threads_are_too_many_and_said_to_be(tmp_path: Path) -> None:
+def test_thousands_of_threads_run(tmp_path: Path) -> None:
     body = "pthread_t t[3000]; for (int i = 0; i < 3000; i++) pthread_create(&t[i], 0, f, 0);"
     outcome = check(tmp_path, f"{THREADS}int main(void) {{ {body} }}")
-    assert outcome.status == 3, outcome.out + outcome.err
-    assert "stopped by" in outcome.out
+    assert (outcome.status, outcome.out) == (0, "SAFE under sc: 1 complete execution (rsmc)\n")
 
 
 def test_large_arrays_on_the_stack_are_fine(tmp_path: Path) -> None:

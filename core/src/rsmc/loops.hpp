@@ -200,9 +200,8 @@ class LoopHistory {
   Rounds go_round(std::size_t depth, std::int32_t head, const BlockLoops& loops) {
     std::erase_if(rounds_, [&](const Rounds& r) { return r.depth == depth && r.head > head && loops.is_in(r.head, head); });
     Rounds& rounds = rounds_at(depth, head);
-    if (last_dependent_ <= rounds.since) ++rounds.n_known;
-    else if (rounds.last_open > rounds.since || !counts_to_end(rounds)) ++rounds.count;
-    else ++rounds.n_reading;
+    if (rounds.last_open > rounds.since || !counts_to_end(rounds)) ++rounds.count;
+    else ++(last_dependent_ <= rounds.since ? rounds.n_known : rounds.n_reading);
     rounds.since = now_;
     goes_round_ = true;
     return rounds;

@@ -133,10 +133,10 @@ def next_open_round(history: LoopHistory, where: Where, loop: Loop) -> tuple[Loo
     }
     last = kept.get(where, Rounds())
     rounds = replace(last, since=history.now)
-    if history.last_dependent <= last.since:
-        rounds = replace(rounds, known=last.known + 1)
-    elif last.last_open > last.since or not _counts_to_end(history, where, last.since):
+    if last.last_open > last.since or not _counts_to_end(history, where, last.since):
         rounds = replace(rounds, counted=last.counted + 1)
+    elif history.last_dependent <= last.since:
+        rounds = replace(rounds, known=last.known + 1)
     else:
         rounds = replace(rounds, reading=last.reading + 1)
     return replace(history, rounds={**kept, where: rounds}, goes_round=True), rounds
