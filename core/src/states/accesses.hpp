@@ -233,9 +233,19 @@ class Accesses {
     return top[-1];
   }
 
+  // Is there anything indeterminate in the expression?
+  bool may_be_undefined(const ThreadState& thread, std::int32_t number) const {
+    if (has_unset_ && is_unset_[at(number)]) return true;
+    if (thread.undefined.empty()) return false;
+    const Value* undefined = thread.undefined.data() + thread.frames.back().base;
+    return std::ranges::any_of(program_.expressions[at(number)], [&](const ExpressionStep& step) {
+      return step.code == ExpressionCode::register_value && undefined[step.operand] != 0;
+    });
+  }
+
   // Of the value of an expression, the bits that are indeterminate.
   Value undefined(const ThreadState& thread, std::int32_t number) {
-    if (thread.undefined.empty() && !is_unset_[at(number)]) return 0;
+    if (!may_be_undefined(thread, number)) return 0;
     const std::size_t base = thread.frames.back().base;
     KnownBits* top = known_stack_.data();
     for (const ExpressionStep& step : program_.expressions[at(number)]) {
@@ -277,7 +287,7 @@ class Accesses {
       case Operation::branch:
       case Operation::assume:
       case Operation::await:
-      case Operation::check: return is_undecided(known(thread, i.value));
+      case Operation::check: return may_be_undefined(thread, i.value) && is_undecided(known(thread, i.value));
       case Operation::call:
       case Operation::spawn: return i.target == none && undefined(thread, i.value) != 0;
       case Operation::join:
