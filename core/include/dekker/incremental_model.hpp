@@ -71,8 +71,10 @@ class ExecutionInputs {
 
   // The event's successors up to itself, followed by its predecessors before itself; border_words() each.
   const Word* border(std::size_t input, std::size_t event) const {
-    return borders_.get() + borders_before(event) + places_[input] * border_words(event);
+    return borders(event) + place(input) * border_words(event);
   }
+  const Word* borders(std::size_t event) const { return borders_.get() + borders_before(event); }
+  std::size_t place(std::size_t input) const { return places_[input]; }
   std::size_t border_words(std::size_t event) const { return is_tight_ ? event / word_bits + 1 : stride_; }
 
   // stride() words; bits from n_events() on are meaningless.
@@ -93,6 +95,10 @@ class ExecutionInputs {
 
   // Returns whether there were any. No event is newer than the newest.
   bool insert_words(Word* row, std::span<const Word> events) const {
+    if (events.size() == 1) [[likely]] {
+      row[0] |= events[0];
+      return events[0] != 0;
+    }
     Word any = 0;
     const std::size_t n_words = std::min(events.size(), newest_words_);
     for (std::size_t i = 0; i < n_words; ++i) {

@@ -294,8 +294,9 @@ template <std::size_t W>
 void Propagation<W>::load_inputs() {
   for (const Load& load : plan_->set_loads) sets_[load.slot] = Bits::read(inputs_.members(load.input), W) & up_to_;
   const std::size_t n_words = W <= 16 ? W : inputs_.border_words(event_);
+  const Word* const borders = inputs_.borders(event_);
   for (const Load& load : plan_->relation_loads) {
-    const Word* const words = inputs_.border(load.input, event_);
+    const Word* const words = borders + inputs_.place(load.input) * n_words;
     borders_[load.slot] = {Bits::read(words, n_words), Bits::read(words + n_words, n_words)};
     if (load.duties != 0) store(load.slot, load.duties);
   }

@@ -38,8 +38,10 @@ class CommitBefore {
     for (EventId id : thread.events) {
       Event<W>& earlier = machine_.event(id);
       if (earlier.index == e.index) return true;
-      if (earlier.kind == EventKind::choice && earlier.state == EventState::pending && decides_address(earlier)) return false;
-      if (is_no_access(earlier)) continue;
+      if (is_no_access(earlier)) {
+        if (may_become_access(earlier)) return false;
+        continue;
+      }
       if (!machine_.are_decided(earlier.address_sources)) return false;
       if (earlier.state != EventState::pending) continue;
       if (e.ordered_after.test(id)) return false;
@@ -58,10 +60,11 @@ class CommitBefore {
     for (EventId id : thread.events) {
       const Event<W>& earlier = machine_.event(id);
       if (earlier.index == write.index) return true;
-      if (earlier.kind == EventKind::choice && earlier.state == EventState::pending && id != write.chosen_by &&
-          decides_address(earlier))
-        return false;
-      if (is_no_access(earlier) || id == write.partner) continue;
+      if (is_no_access(earlier)) {
+        if (may_become_access(earlier) && id != write.chosen_by) return false;
+        continue;
+      }
+      if (id == write.partner) continue;
       if (!decided(earlier.address_sources)) return false;
       if (earlier.state != EventState::pending) continue;
       if (write.ordered_after.test(id)) return false;
@@ -136,7 +139,7 @@ class CommitBefore {
     include_sources(e.address_sources);
     include_sources(e.control);
     if (e.kind == EventKind::choice) {
-      if (const Event<W>* const conditional = conditional_of(e); conditional != nullptr && !has_own_address(*conditional)) {
+      if (const Event<W>* const conditional = conditional_of(e); conditional != nullptr && !e.has_own_address) {
         include_sources(conditional->address_sources);
         include_sources(machine_.event(conditional->partner).address_sources);
       }
@@ -147,8 +150,10 @@ class CommitBefore {
     for (EventId other : events) {
       const Event<W>& earlier = machine_.event(other);
       if (earlier.index >= e.index) break;
-      if (earlier.kind == EventKind::choice && decides_address(earlier)) include(other);
-      if (is_no_access(earlier)) continue;
+      if (is_no_access(earlier)) {
+        if (earlier.kind == EventKind::choice && earlier.has_own_address) include(other);
+        continue;
+      }
       include_sources(earlier.address_sources);
       const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
       if (kept || e.ordered_after.test(other)) include(other);
@@ -268,27 +273,19 @@ class CommitBefore {
   // an address of its own.
   bool is_decidable(const Event<W>& choice) const {
     const Event<W>* const conditional = conditional_of(choice);
-    return conditional == nullptr || has_own_address(*conditional) ||
+    return conditional == nullptr || choice.has_own_address ||
            (machine_.are_decided(conditional->address_sources) &&
             machine_.are_decided(machine_.event(conditional->partner).address_sources));
   }
 
-  // Does the address of a store-conditional depend on more than that of its load?
-  bool has_own_address(const Event<W>& conditional) const {
-    const Sources<W>& own = conditional.address_sources;
-    const Sources<W>& linked = machine_.event(conditional.partner).address_sources;
-    if (own.deferred != none && own.deferred != linked.deferred) return true;
-    return !(own.direct | own.picked).is_subset_of(linked.direct | linked.picked);
-  }
-
-  bool decides_address(const Event<W>& choice) const {
-    const Event<W>* const conditional = conditional_of(choice);
-    return conditional != nullptr && has_own_address(*conditional);
-  }
-
-  bool is_no_access(const Event<W>& e) const {
+  static bool is_no_access(const Event<W>& e) {
     if (e.kind == EventKind::fence || e.kind == EventKind::choice) return true;
-    return e.state == EventState::absent && e.chosen_by != no_event && has_own_address(e);
+    return e.has_own_address && e.state == EventState::absent;
+  }
+
+  // Is it the choice, not yet made, whether there is an access whose address orders others?
+  static bool may_become_access(const Event<W>& choice) {
+    return choice.has_own_address && choice.state == EventState::pending;
   }
 
   // The write that a choice decides on comes right behind it.

@@ -36,6 +36,8 @@ class Machine {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     reuses_ = program.has(Operation::recycle);
+    guesses_ = program.has([](const Instruction& i) { return i.is_loose && i.operation != Operation::check; });
+    claims_ = program.has(Operation::join) || program.has(Operation::detach);
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
@@ -54,17 +56,15 @@ class Machine {
     bool operator==(const Mark&) const = default;
   };
 
-  Mark mark() const { return {nodes_.size(), events_.size(), saved_.size(), deferred_.size(), objects_.size()}; }
+  Mark mark() const { return {nodes_.size(), events_.size(), n_saved_, deferred_.size(), objects_.size()}; }
 
   void undo(const Mark& mark) {
-    while (saved_.size() > mark.saved) {
-      SavedThread& saved = saved_.back();
+    while (n_saved_ > mark.saved) {
+      SavedThread& saved = saved_[--n_saved_];
       ThreadState<W>& state = threads_[static_cast<std::size_t>(saved.thread)];
       std::swap(state, saved.state);
       state.events.swap(saved.state.events);
       state.events.resize(saved.n_events);
-      spare_.push_back(std::move(saved.state));
-      saved_.pop_back();
     }
     nodes_.resize(mark.nodes);
     events_.resize(mark.events);
@@ -148,10 +148,10 @@ class Machine {
     return state.joining != no_event && events_[state.joining].state == EventState::pending;
   }
 
-  // Does what stopped the fetch of its thread depend on the event?
   // Did every condition turn out as it was guessed?
   bool guesses_hold() const;
 
+  // Does what stopped the fetch of its thread depend on the event?
   bool is_held_by(const ThreadState<W>& state, EventId id) const {
     const std::vector<Instruction>& code = code_of(state);
     if (static_cast<std::size_t>(state.pc) >= code.size()) return false;
@@ -238,7 +238,7 @@ class Machine {
     if (!has_seen_undefined_) return 0;
     const Node& node = nodes_[id];
     switch (node.kind) {
-      case Node::Kind::constant: return node.undefined;
+      case Node::Kind::constant: return node.undefined();
       case Node::Kind::loaded: {
         const Value bits = events_[node.value].undefined;
         return node.is_signed ? apply(UnaryOperator::sext, node.width, bits) : bits;
@@ -301,6 +301,10 @@ class Machine {
     return std::ranges::any_of(program_.objects, contains) || std::ranges::any_of(objects_, is_there) ||
            is_freed_word(address, size);
   }
+
+  bool claims_threads() const { return claims_; }
+  // Are there writes that begin or end the life of memory, or was some freed before?
+  bool has_lifetimes() const { return releases_ || reuses_; }
 
   // Was the memory, or the object of the header, released before other threads existed, and may be in use again?
   bool starts_free(Address address) const {
@@ -441,6 +445,7 @@ class Machine {
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
   NodeId constant(Value value, Value undefined = 0);
   NodeId add(const Node& node);
+  static bool depends_on_more(const Sources<W>& own, const Sources<W>& other);
   RegisterContent<W> evaluate(const ThreadState<W>& state, std::int32_t expression);
   void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack);
   RegisterContent<W> selected(const RegisterContent<W>& condition, const RegisterContent<W>& then,
@@ -463,7 +468,8 @@ class Machine {
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
   void branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool is_guessed(const ThreadState<W>& state, const Instruction& instruction) const;
-  std::optional<bool> decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  std::optional<bool> decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction,
+                               const Sources<W>& sources);
   void pass_branch(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction, const Sources<W>& sources);
   bool is_own(std::int32_t thread, const Sources<W>& sources, std::size_t entered, std::uint64_t& values);
   bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, std::size_t entered, FixedBits<W>& seen,
@@ -521,7 +527,9 @@ class Machine {
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
-  bool reuses_ = false;
+  bool reuses_ = false;   // may what was freed be in use again?
+  bool guesses_ = false;  // are there loose conditions?
+  bool claims_ = false;   // are threads joined or detached?
   std::uint64_t n_alone_ = 0;
   struct RoundAlone {
     std::int32_t block = none;
@@ -542,12 +550,12 @@ class Machine {
   bool has_seen_undefined_ = false;  // in any run
   // Events of a thread are only ever added: it is enough to know how many there were.
   struct SavedThread {
-    std::int32_t thread;
-    std::size_t n_events;
+    std::int32_t thread = 0;
+    std::size_t n_events = 0;
     ThreadState<W> state;
   };
-  std::vector<SavedThread> saved_;
-  std::vector<ThreadState<W>> spare_;
+  std::vector<SavedThread> saved_;  // those beyond n_saved_ keep their memory for others
+  std::size_t n_saved_ = 0;
   std::vector<RegisterContent<W>> stack_;
   std::vector<DeferredSources<W>> deferred_;
   std::vector<EventId> local_;

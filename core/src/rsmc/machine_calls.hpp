@@ -53,8 +53,7 @@ void Machine<W>::pass_arguments(ThreadState<W>& state, const std::vector<Registe
 
 template <std::size_t W>
 void Machine<W>::give_back(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result) {
-  if (!state.scoped.empty())
-    end_scopes(thread, state, [&](const Scoped& item) { return item.depth == state.callers.size() && !item.is_lasting; });
+  end_scopes(thread, state, [&](const Scoped& item) { return item.depth == state.callers.size() && !item.is_lasting; });
   if (state.callers.empty()) {
     end_thread(thread, state, result);
     return;
@@ -170,8 +169,9 @@ bool Machine<W>::claim(ThreadState<W>& state, std::int32_t pc, Value handle) {
   const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
                          threads_[handle - 1].status != ThreadStatus::unborn;
   const auto number = static_cast<std::int32_t>(handle - 1);
-  if (!is_thread || std::ranges::find(state.claimed, number, &Claim::thread) != state.claimed.end()) return false;
-  state.claimed.push_back({number, state.block, pc});
+  std::vector<Claim>& claimed = state.obligations.get().claimed;
+  if (!is_thread || std::ranges::find(claimed, number, &Claim::thread) != claimed.end()) return false;
+  claimed.push_back({number, state.block, pc});
   return true;
 }
 

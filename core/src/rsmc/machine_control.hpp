@@ -81,9 +81,9 @@ bool Machine<W>::is_guessed(const ThreadState<W>& state, const Instruction& inst
 // Whether the condition holds; nothing as long as that is to be guessed.
 template <std::size_t W>
 std::optional<bool> Machine<W>::decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc,
-                                         const Instruction& instruction) {
+                                         const Instruction& instruction, const Sources<W>& sources) {
   if (!is_guessed(state, instruction)) {
-    merge(state.control, sources_of(state, instruction.value));
+    merge(state.control, sources);
     return truth(state, instruction.value);
   }
   if (state.guess == no_event) {
@@ -93,7 +93,7 @@ std::optional<bool> Machine<W>::decision(std::int32_t thread, ThreadState<W>& st
     return std::nullopt;
   }
   const bool is_true = events_[state.guess].value != 0;
-  state.open_guesses.push_back({evaluate(state, instruction.value).node, is_true, state.block, pc});
+  state.obligations.get().open_guesses.push_back({evaluate(state, instruction.value).node, is_true, state.block, pc});
   state.control.direct.set(state.guess);
   state.guess = no_event;
   return is_true;
@@ -101,8 +101,8 @@ std::optional<bool> Machine<W>::decision(std::int32_t thread, ThreadState<W>& st
 
 template <std::size_t W>
 bool Machine<W>::guesses_hold() const {
-  return std::ranges::all_of(threads_, [&](const ThreadState<W>& thread) {
-    return std::ranges::all_of(thread.open_guesses, [&](const OpenGuess& guess) {
+  return !guesses_ || std::ranges::all_of(threads_, [&](const ThreadState<W>& thread) {
+    return std::ranges::all_of(thread.obligations->open_guesses, [&](const OpenGuess& guess) {
       const std::optional<Value> found = value(guess.condition);
       return !found || (*found != 0) == guess.is_true;
     });
@@ -112,7 +112,7 @@ bool Machine<W>::guesses_hold() const {
 template <std::size_t W>
 void Machine<W>::branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const Sources<W> sources = sources_of(state, instruction.value);
-  const std::optional<bool> is_taken = decision(thread, state, pc, instruction);
+  const std::optional<bool> is_taken = decision(thread, state, pc, instruction, sources);
   if (!is_taken) return;
   if (!limits_.counts_known_rounds) pass_branch(state, pc, instruction, sources);
   if (*is_taken) jump(state, pc, instruction.target);

@@ -114,6 +114,7 @@ void Machine<W>::fetch_conditional(std::int32_t thread, ThreadState<W>& state, s
     e.role = Role::conditional_store;
     e.partner = linked;
     e.chosen_by = choice;
+    e.has_own_address = events_[choice].has_own_address = depends_on_more(e.address_sources, events_[linked].address_sources);
     status.node = add({.kind = Node::Kind::chosen, .value = choice});
     status.sources.direct.set(choice);
     if (order_.status_is_dependency) status.sources.direct.set(id);

@@ -17,7 +17,7 @@ void Machine<W>::allocate(ThreadState<W>& state, std::int32_t pc, const Instruct
   const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated + allocation_gap;
   state.allocated += (size / allocation_gap + 2) * allocation_gap;
   objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}, instruction.is_unset});
-  if (instruction.is_scoped) state.scoped.push_back({state.callers.size(), start, instruction.is_lasting});
+  if (instruction.is_scoped) state.obligations.get().scoped.push_back({state.callers.size(), start, instruction.is_lasting});
   in_register(state, instruction.destination) = {constant(start), {}};
 }
 
@@ -34,9 +34,10 @@ template <std::size_t W>
 void Machine<W>::end_scope(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const Value address = now(state, instruction.value);
   in_register(state, instruction.destination) = {};
-  const auto found = std::ranges::find_if(state.scoped, [&](const Scoped& item) { return item.start == address; });
-  if (found == state.scoped.end()) return;
-  state.scoped.erase(found);
+  std::vector<Scoped>& scoped = state.obligations.get().scoped;
+  const auto found = std::ranges::find_if(scoped, [&](const Scoped& item) { return item.start == address; });
+  if (found == scoped.end()) return;
+  scoped.erase(found);
   end_object(thread, state, pc, address);
 }
 
@@ -44,10 +45,12 @@ template <std::size_t W>
 template <class IsOver>
 void Machine<W>::end_scopes(std::int32_t thread, ThreadState<W>& state, const IsOver& is_over) {
   const std::int32_t pc = std::max(0, state.pc - 1);
-  for (std::size_t i = state.scoped.size(); i-- > 0;) {
-    if (!is_over(state.scoped[i])) continue;
-    const Address start = state.scoped[i].start;
-    state.scoped.erase(state.scoped.begin() + static_cast<std::ptrdiff_t>(i));
+  if (state.obligations->scoped.empty()) return;
+  std::vector<Scoped>& scoped = state.obligations.get().scoped;
+  for (std::size_t i = scoped.size(); i-- > 0;) {
+    if (!is_over(scoped[i])) continue;
+    const Address start = scoped[i].start;
+    scoped.erase(scoped.begin() + static_cast<std::ptrdiff_t>(i));
     end_object(thread, state, pc, start);
   }
 }

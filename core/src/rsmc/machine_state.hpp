@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -63,7 +64,8 @@ struct Event {
   std::int32_t event_class = 0;
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
-  bool is_guess = false;       // a choice of what a condition will turn out to be
+  bool is_guess : 1 = false;   // a choice of what a condition will turn out to be
+  bool has_own_address : 1 = false;  // conditional stores and their choices: it depends on more than that of the load
   bool is_release = false;     // a write that releases memory
   bool is_renewal = false;     // a write with which memory that was released is in use again
   bool is_piece = false;
@@ -79,10 +81,10 @@ struct Event {
   bool must_fail = false;     // the read of a compare-exchange whose failure was decided in advance
   bool must_succeed = false;  // or whose success was
   bool failed_early = false;  // and its write
+  bool is_copy = false;       // a write that moves bytes, whatever they hold
   Address address = 0;  // once known
   Value value = 0;      // once committed
   Value undefined = 0;  // its indeterminate bits
-  bool is_copy = false;  // a write that moves bytes, whatever they hold
   Sources<W> address_sources;
   Sources<W> data_sources;
   Sources<W> control;
@@ -145,6 +147,38 @@ struct OpenGuess {
   std::int32_t pc;
 };
 
+struct Obligations {
+  std::vector<Scoped> scoped;
+  std::vector<Claim> claimed;
+  std::vector<OpenGuess> open_guesses;
+};
+
+// What few threads ever have: a copy of nothing costs nothing.
+template <class T>
+class Rarely {
+ public:
+  Rarely() = default;
+  Rarely(const Rarely& other) { *this = other; }
+  Rarely(Rarely&&) noexcept = default;
+  Rarely& operator=(Rarely&&) noexcept = default;
+  Rarely& operator=(const Rarely& other) {
+    if (!other.content_) content_.reset();
+    else if (this != &other) get() = *other.content_;
+    return *this;
+  }
+  ~Rarely() = default;
+
+  T& get() {
+    if (!content_) content_ = std::make_unique<T>();
+    return *content_;
+  }
+  const T* operator->() const { return content_ ? content_.get() : &nothing; }
+
+ private:
+  static inline const T nothing{};
+  std::unique_ptr<T> content_;
+};
+
 // When control last came to where an await goes back to: how many events the thread had then.
 struct AwaitStart {
   std::size_t depth;
@@ -159,16 +193,14 @@ struct ThreadState {
   std::int32_t block = 0;
   std::int32_t pc = 0;
   std::uint32_t base = 0;  // where the registers of the current call begin
+  EventId guess = no_event;  // for the branch or assumption that is next
   std::vector<Caller> callers;
   std::vector<RegisterContent<W>> registers;
   std::vector<EventId> events;
   LoopHistory loops;
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
-  std::vector<Scoped> scoped;
-  std::vector<Claim> claimed;
-  std::vector<OpenGuess> open_guesses;
-  EventId guess = no_event;  // for the branch or assumption that is next
+  Rarely<Obligations> obligations;
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
@@ -209,7 +241,12 @@ struct Node {
   bool is_signed = false;
   NodeId a = 0, b = 0, c = 0;
   Value value = 0;  // a constant, or the event whose value it is
-  Value undefined = 0;  // bits of a constant that are indeterminate
+
+  // The bits of a constant that are indeterminate are where others have operands.
+  static Node of_constant(Value value, Value undefined) {
+    return {.kind = Kind::constant, .b = static_cast<NodeId>(undefined), .c = static_cast<NodeId>(undefined >> 32), .value = value};
+  }
+  Value undefined() const { return Value{c} << 32 | b; }
 };
 
 }  // namespace dekker::rsmc

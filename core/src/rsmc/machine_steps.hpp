@@ -31,17 +31,15 @@ RegisterContent<W>& Machine<W>::in_register(ThreadState<W>& state, std::int32_t 
 
 template <std::size_t W>
 void Machine<W>::save(std::int32_t thread) {
-  ThreadState<W> copy;
-  if (!spare_.empty()) {
-    copy = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  ThreadState<W>& state = threads_[static_cast<std::size_t>(thread)];
-  std::vector<EventId> events = std::move(state.events);
-  state.events.clear();
-  copy = state;
-  state.events = std::move(events);
-  saved_.push_back({thread, state.events.size(), std::move(copy)});
+  if (n_saved_ == saved_.size()) saved_.emplace_back();
+  SavedThread& saved = saved_[n_saved_++];
+  ThreadState<W>& state = threads_[at(thread)];
+  std::vector<EventId> events;
+  events.swap(state.events);
+  saved.state = state;
+  state.events.swap(events);
+  saved.thread = thread;
+  saved.n_events = state.events.size();
 }
 
 template <std::size_t W>
@@ -170,7 +168,7 @@ bool Machine<W>::decides_on_undefined(const ThreadState<W>& state, const Instruc
 
 template <std::size_t W>
 void Machine<W>::assume(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-  const std::optional<bool> holds = decision(thread, state, pc, instruction);
+  const std::optional<bool> holds = decision(thread, state, pc, instruction, sources_of(state, instruction.value));
   if (holds && !*holds) state.status = ThreadStatus::blocked;
 }
 

@@ -9,7 +9,7 @@ template <std::size_t W>
 NodeId Machine<W>::constant(Value value, Value undefined) {
   if (value == 0 && undefined == 0) return 0;
   note_undefined(undefined);
-  nodes_.push_back({.kind = Node::Kind::constant, .value = value, .undefined = undefined});
+  nodes_.push_back(Node::of_constant(value, undefined));
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
@@ -18,7 +18,7 @@ NodeId Machine<W>::add(const Node& node) {
   nodes_.push_back(node);
   const NodeId id = static_cast<NodeId>(nodes_.size() - 1);
   if (const std::optional<Value> known_value = value(id)) {
-    const Value bits = undefined(id);
+    const Value bits = has_seen_undefined_ ? undefined(id) : 0;
     nodes_.pop_back();
     return constant(*known_value, bits);
   }
@@ -111,6 +111,12 @@ void Machine<W>::merge(Sources<W>& into, const Sources<W>& other) {
   second.deferred = other.deferred;
   deferred_.push_back({std::nullopt, first, second});
   into.deferred = static_cast<std::int32_t>(deferred_.size() - 1);
+}
+
+template <std::size_t W>
+bool Machine<W>::depends_on_more(const Sources<W>& own, const Sources<W>& other) {
+  if (own.deferred != none && own.deferred != other.deferred) return true;
+  return !(own.direct | own.picked).is_subset_of(other.direct | other.picked);
 }
 
 template <std::size_t W>

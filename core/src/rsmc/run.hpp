@@ -490,7 +490,7 @@ class Run {
   }
 
   void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
-    require_room(first);
+    if (matrix_.is_full()) throw CapacityNeeded{first};
     locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size()});
     locations_.back().members.set(locations_.back().initial_index);
     settle();
@@ -551,10 +551,6 @@ class Run {
   }
 
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-
-  void require_room(const Place& place) const {
-    if (matrix_.is_full()) throw CapacityNeeded{place};
-  }
 
   // The write of a compare-exchange that turns out not to find what it expected, or of a store-conditional that fails.
   bool is_absent(EventId id) {
@@ -696,7 +692,7 @@ class Run {
 
   void enter_matrix(EventId id, std::int32_t event_class, std::optional<std::uint32_t> place) {
     Event<W>& e = machine_.event(id);
-    require_room(machine_.place_of(e));
+    if (matrix_.is_full()) throw CapacityNeeded{machine_.place_of(e)};
     e.matrix_index = matrix_.push_event(machine_, e, event_class, place ? &locations_[*place].members : nullptr);
     e.state = EventState::committed;
     trail_.push_back({Change::entered_matrix, id, place.value_or(0)});
@@ -705,7 +701,7 @@ class Run {
   void enter_shadow(EventId id) {
     const std::uint32_t place = location_of(id);
     Event<W>& e = machine_.event(id);
-    require_room(machine_.place_of(e));
+    if (matrix_.is_full()) throw CapacityNeeded{machine_.place_of(e)};
     e.shadow_index = static_cast<std::int32_t>(matrix_.push_event(machine_, e, e.event_class, &locations_[place].members));
     trail_.push_back({Change::shadow, id, place});
   }

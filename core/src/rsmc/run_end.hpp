@@ -189,19 +189,20 @@ class RunEnd {
   // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, but then what it does is
   // not the program's: nothing more is noted of it.
   bool note_violations() {
-    std::vector<std::int32_t> misled_at = note_reads_after_release();
-    if (run_.machine().has_seen_undefined()) note_undefined_uses(misled_at);
-    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at[at(e.thread)]; };
-    bool ends = note_failed_checks(misled_at);
-    ends = any_thread(ThreadStatus::failed) || note_claimed_twice() || ends;
+    misled_at_.assign(run_.machine().threads().size(), last_index);
+    if (run_.machine().has_lifetimes()) note_reads_after_release();
+    if (run_.machine().has_seen_undefined()) note_undefined_uses();
+    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at_[at(e.thread)]; };
+    bool ends = note_failed_checks();
+    ends = any_thread(ThreadStatus::failed) || (run_.machine().claims_threads() && note_claimed_twice()) || ends;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
-      const bool reads_released = misled_at[at(thread.number)] != last_index;
+      const bool reads_released = misled_at_[at(thread.number)] != last_index;
       ends = ends || reads_released;
       if (thread.status == ThreadStatus::failed && !reads_released)
         note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
     }
     for (const Location<W>& location : run_.locations()) {
-      ends = note_writes_after_release(location, is_misled) || ends;
+      if (run_.machine().has_lifetimes()) ends = note_writes_after_release(location, is_misled) || ends;
       if (!location.is_outside) continue;
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = event(item.event);
@@ -214,17 +215,17 @@ class RunEnd {
     return ends;
   }
 
-  bool note_failed_checks(const std::vector<std::int32_t>& misled_at) {
+  bool note_failed_checks() {
     bool any = false;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
-      for (const OpenGuess& guess : thread.open_guesses) {
+      for (const OpenGuess& guess : thread.obligations->open_guesses) {
         const bool is_known = run_.machine().value(guess.condition).has_value();
         if (!is_known || !is_undecided(run_.machine().known(guess.condition))) continue;
         note_violation({ViolationKind::uninitialised, {thread.number, guess.block, guess.pc}, 0});
         any = true;
       }
       for (const OpenCheck& check : thread.open_checks) {
-        if (check.n_events > misled_at[at(thread.number)]) continue;
+        if (check.n_events > misled_at_[at(thread.number)]) continue;
         const bool is_known = run_.machine().value(check.condition).has_value();
         if (is_known && is_undecided(run_.machine().known(check.condition))) {
           note_violation({ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0});
@@ -241,8 +242,7 @@ class RunEnd {
   static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
 
   // By thread, the first event that reads what a release wrote.
-  std::vector<std::int32_t> note_reads_after_release() {
-    std::vector<std::int32_t> first;
+  void note_reads_after_release() {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto reads_released = [&](EventId id) {
         const Event<W>& e = event(id);
@@ -250,21 +250,20 @@ class RunEnd {
         return e.read_from == no_event ? run_.machine().starts_free(e.address) : event(e.read_from).is_release;
       };
       const auto found = std::ranges::find_if(thread.events, reads_released);
-      first.push_back(found == thread.events.end() ? last_index : event(*found).index);
-      if (found != thread.events.end())
-        note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
+      if (found == thread.events.end()) continue;
+      misled_at_[at(thread.number)] = event(*found).index;
+      note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
     }
-    return first;
   }
 
   // Threads that several others join or detach.
   bool note_claimed_twice() {
     const auto& threads = run_.machine().threads();
-    if (std::ranges::count_if(threads, [](const ThreadState<W>& thread) { return !thread.claimed.empty(); }) < 2) return false;
+    if (std::ranges::count_if(threads, [](const ThreadState<W>& thread) { return !thread.obligations->claimed.empty(); }) < 2) return false;
     bool found = false;
     std::set<std::int32_t> claimed;
     for (const ThreadState<W>& thread : run_.machine().threads())
-      for (const Claim& claim : thread.claimed) {
+      for (const Claim& claim : thread.obligations->claimed) {
         if (claimed.insert(claim.thread).second) continue;
         note_violation({ViolationKind::join, {thread.number, claim.block, claim.pc}, static_cast<Address>(claim.thread) + 1});
         found = true;
@@ -273,7 +272,7 @@ class RunEnd {
   }
 
   // By thread, the first access that depends on an indeterminate value, if that comes earlier.
-  void note_undefined_uses(std::vector<std::int32_t>& misled_at) {
+  void note_undefined_uses() {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto is_wrong = [&](EventId id) {
         const Event<W>& e = event(id);
@@ -281,8 +280,8 @@ class RunEnd {
         return is_access && e.state == EventState::committed && run_.machine().uses_undefined(e);
       };
       const auto found = std::ranges::find_if(thread.events, is_wrong);
-      if (found == thread.events.end() || event(*found).index > misled_at[at(thread.number)]) continue;
-      misled_at[at(thread.number)] = event(*found).index;
+      if (found == thread.events.end() || event(*found).index > misled_at_[at(thread.number)]) continue;
+      misled_at_[at(thread.number)] = event(*found).index;
       note_violation({ViolationKind::uninitialised, run_.machine().place_of(event(*found)), 0});
     }
   }
@@ -394,6 +393,7 @@ class RunEnd {
   Run<W>& run_;
   Outcome& outcome_;
   std::vector<Value> state_;
+  std::vector<std::int32_t> misled_at_;  // by thread: behind this event, what it does is not the program's
 };
 
 }  // namespace dekker::rsmc

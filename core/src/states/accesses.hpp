@@ -106,9 +106,9 @@ class Accesses {
     const Address address = evaluate(thread, i.address);
     if (!is_accessible(state, t, address, i)) return;
     const unsigned width = 8u * i.size;
-    const Value old_value = read_memory(state, address, i.size);
+    const KnownBits old = read_known(state, address, i.size);
+    const Value old_value = old.value;
     ++n_reads;
-    const KnownBits old{old_value, read_undefined(state, address, i.size)};
     note({ActionKind::read, place(thread, t), address, i.size, old_value});
     const Value operand = evaluate(thread, i.value);
     const KnownBits given{operand, undefined(thread, i.value)};
@@ -153,15 +153,16 @@ class Accesses {
     }
   }
 
-  Value read_memory(State& state, Address address, std::uint8_t size) {
+  Value read_memory(State& state, Address address, std::uint8_t size) { return read_known(state, address, size).value; }
+
+  KnownBits read_known(State& state, Address address, std::uint8_t size) {
     const Location place = map_.locate(state.memory, address, size);
     Value value = 0;
     std::memcpy(&value, contents_.read(*place.content) + place.offset, size);
-    return value;
+    return {value, undefined_at(place, size)};
   }
 
-  Value read_undefined(State& state, Address address, std::uint8_t size) {
-    const Location place = map_.locate(state.memory, address, size);
+  Value undefined_at(const Location& place, std::uint8_t size) const {
     if (place.object == nullptr || !place.object->is_partly) return 0;
     Value bits = 0;
     std::memcpy(&bits, contents_.read(*place.content) + 2 * contents_.n_words(*place.content) + place.offset, size);
@@ -182,7 +183,7 @@ class Accesses {
   KnownByte read_byte(State& state, Address address) {
     const Location place = map_.locate(state.memory, address, 1);
     if (place.content == nullptr) return {};
-    return {contents_.read(*place.content)[place.offset], static_cast<std::uint8_t>(read_undefined(state, address, 1))};
+    return {contents_.read(*place.content)[place.offset], static_cast<std::uint8_t>(undefined_at(place, 1))};
   }
 
   void fail(State& state, std::int32_t t, ViolationKind kind, Address address) {
@@ -232,9 +233,19 @@ class Accesses {
     return top[-1];
   }
 
+  // Is there anything indeterminate in the expression?
+  bool may_be_undefined(const ThreadState& thread, std::int32_t number) const {
+    if (has_unset_ && is_unset_[at(number)]) return true;
+    if (thread.undefined.empty()) return false;
+    const Value* undefined = thread.undefined.data() + thread.frames.back().base;
+    return std::ranges::any_of(program_.expressions[at(number)], [&](const ExpressionStep& step) {
+      return step.code == ExpressionCode::register_value && undefined[step.operand] != 0;
+    });
+  }
+
   // Of the value of an expression, the bits that are indeterminate.
   Value undefined(const ThreadState& thread, std::int32_t number) {
-    if (thread.undefined.empty() && !is_unset_[at(number)]) return 0;
+    if (!may_be_undefined(thread, number)) return 0;
     const std::size_t base = thread.frames.back().base;
     KnownBits* top = known_stack_.data();
     for (const ExpressionStep& step : program_.expressions[at(number)]) {
@@ -276,7 +287,7 @@ class Accesses {
       case Operation::branch:
       case Operation::assume:
       case Operation::await:
-      case Operation::check: return is_undecided(known(thread, i.value));
+      case Operation::check: return may_be_undefined(thread, i.value) && is_undecided(known(thread, i.value));
       case Operation::call:
       case Operation::spawn: return i.target == none && undefined(thread, i.value) != 0;
       case Operation::join:
@@ -405,8 +416,7 @@ class Accesses {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.address);
     if (!is_accessible(state, t, address, i)) return;
-    Value value = read_memory(state, address, i.size);
-    Value bits = read_undefined(state, address, i.size);
+    auto [value, bits] = read_known(state, address, i.size);
     for (const Entry& entry : thread.buffer)
       if (entry.overlaps(address, i.size)) {
         value = forwarded(value, address, i.size, entry, entry.value);

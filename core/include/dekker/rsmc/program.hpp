@@ -120,11 +120,14 @@ struct Program {
   std::vector<Observable> observed;
   bool has_undefined = false;  // are there values that may be indeterminate?
 
-  bool has(Operation operation) const {
-    const auto is_in = [&](const Block& block) {
-      return std::ranges::any_of(block.code, [&](const Instruction& instruction) { return instruction.operation == operation; });
-    };
+  template <class IsWanted>
+  bool has(const IsWanted& is_wanted) const {
+    const auto is_in = [&](const Block& block) { return std::ranges::any_of(block.code, is_wanted); };
     return std::ranges::any_of(threads, is_in) || std::ranges::any_of(functions, is_in);
+  }
+
+  bool has(Operation operation) const {
+    return has([&](const Instruction& instruction) { return instruction.operation == operation; });
   }
 
   // Blocks are numbered: threads, then functions.
