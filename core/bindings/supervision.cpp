@@ -148,7 +148,7 @@ class Supervision {
   }
 
   [[noreturn]] void end_process() {
-    for (const pid_t child : descendants_of(getpid())) kill(child, SIGKILL);
+    for (const pid_t child : descendants_of(getpid())) kill(getpgid(child) == child ? -child : child, SIGKILL);
     for (const auto& [file, text] : reason_ == StopRequest::memory ? orders_.for_memory : orders_.for_time) {
       const int target = file.empty() ? STDOUT_FILENO : open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
       std::size_t done = 0;
