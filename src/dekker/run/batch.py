@@ -112,7 +112,7 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
     """Whatever is wrong with its file is part of its record, unless it is to be raised; a defect of Dekker must not
     stop a batch."""
     if test.error is not None:
-        return record_error(test.path, test.error)
+        return record_error(test.path, test.error, options.model or "", options.engine or "")
     started = time.perf_counter()
     try:
         with supervised(options.limits, memory_factor=2 if options.search.compact else 1):
