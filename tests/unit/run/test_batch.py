@@ -88,19 +88,25 @@ def run_deaf(test: batch.Test, options: BatchOptions, **_: object) -> Record:
     return record_error(test.path, InputError("fake"))
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 3])
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("slow", "limits", "reason"), [("long", Limits(timeout_s=5.0), "time"), ("large", Limits(memory_mb=400), "memory")]
+)
 def test_a_limit_that_ends_a_process_ends_one_test(
-    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    slow: str,
+    limits: Limits,
+    reason: str,
+    jobs: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(batch, "_run_test", run_deaf)
     monkeypatch.setattr(Command, "is_one", True)
-    names = ["a", "long", *(f"b{n}" for n in range(40)), "large", "c", "large", "d"]
-    limits = Limits(timeout_s=4.0, memory_mb=400)
+    names = ["a", slow, *(f"b{n}" for n in range(40)), slow, "c"]
     records = list(run_batch([batch.Test(name) for name in names], BatchOptions(limits=limits), jobs))
     assert [record.file for record in records] == names
-    stopped = {"long": "time", "large": "memory"}
-    assert [record.stopped_by for record in records] == [stopped.get(name) for name in names]
-    assert [record.verdict == "Unknown" for record in records] == [name in stopped for name in names]
+    assert [record.stopped_by for record in records] == [reason if name == slow else None for name in names]
+    assert [record.verdict == "Unknown" for record in records] == [name == slow for name in names]
     assert not capfd.readouterr().out
 
 
