@@ -99,7 +99,7 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
 
 
 def undecided(paths: Sequence[str], options: CheckOptions, reason: str) -> CheckReport:
-    """Nothing was found before the limit."""
+    """Nothing was found before the limit. A program that was not read yet may have a model of its own."""
     model, engine = options.model or "its model", options.engine or RSMC
     result = Result(stopped_by=reason)
     return CheckReport(tuple(paths), model, engine, options.limits, Verdict.UNKNOWN, (), result, 0.0)
@@ -112,7 +112,10 @@ def _check(paths: Sequence[str], options: CheckOptions, progress: Progress | Non
     if options.leaks:
         program = replace(program, property=replace(program.property, leaks=True))
     model = load_model(options.model or default_model(program))
-    return check_program(program, model, options, progress, {"paths": list(paths)})
+    try:
+        return check_program(program, model, options, progress, {"paths": list(paths)})
+    except LimitReached as limit:
+        return undecided(paths, replace(options, model=model.name), limit.reason)
 
 
 def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer | None:
