@@ -153,9 +153,11 @@ bool Machine<W>::is_own(std::int32_t thread, const Sources<W>& sources, std::siz
   std::vector<EventId> reads;
   FixedBits<W> seen;
   if (!collect_own_reads(thread, sources, entered, seen, reads)) return false;
-  for (const EventId id : reads) {
-    if (!relies_on_writer(events_[id].address, thread)) return false;
-    values = mixed(values, events_[id].address);
+  std::set<Address> places;
+  for (const EventId id : reads) places.insert(events_[id].address);
+  for (const Address place : places) {
+    if (!relies_on_writer(place, thread)) return false;
+    values = mixed(values, place);
   }
   return true;
 }

@@ -186,12 +186,15 @@ class RunEnd {
   }
 
   // Returns whether the run does not count, because it comes to a violation that ends it. An access outside of all objects
-  // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, but then what it does is
-  // not the program's: nothing more is noted of it.
+  // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, or an indeterminate value, but
+  // then what it does is not the program's: nothing more is noted of it, nor of threads that hear of what it does.
   bool note_violations() {
     misled_at_.assign(run_.machine().threads().size(), last_index);
-    if (run_.machine().has_lifetimes()) note_reads_after_release();
-    if (run_.machine().has_seen_undefined()) note_undefined_uses();
+    wrong_.clear();
+    if (run_.machine().has_lifetimes()) find_reads_after_release();
+    if (run_.machine().has_seen_undefined()) find_undefined_uses();
+    find_checks_left_open();
+    if (!wrong_.empty()) note_what_misleads();
     const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at_[at(e.thread)]; };
     bool ends = note_failed_checks();
     ends = any_thread(ThreadStatus::failed) || (run_.machine().claims_threads() && note_claimed_twice()) || ends;
@@ -226,10 +229,8 @@ class RunEnd {
       }
       for (const OpenCheck& check : thread.open_checks) {
         if (check.n_events > misled_at_[at(thread.number)]) continue;
-        const bool is_known = run_.machine().value(check.condition).has_value();
-        if (is_known && is_undecided(run_.machine().known(check.condition))) {
-          note_violation({ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0});
-          any = true;
+        if (is_left_open(check)) {
+          any = true;  // and noted
         } else if (run_.machine().value(check.condition) == Value{0}) {
           note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
           any = true;
@@ -239,10 +240,44 @@ class RunEnd {
     return any;
   }
 
+  // Does it depend on indeterminate bits?
+  bool is_left_open(const OpenCheck& check) const {
+    return run_.machine().value(check.condition).has_value() && is_undecided(run_.machine().known(check.condition));
+  }
+
   static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
 
+  // What a thread does there misleads it. Nobody hears of it in a run that counts, because the thread does not go on.
+  struct Wrong {
+    std::int32_t thread;
+    std::int32_t index;  // of the event
+    Violation violation;
+  };
+
+  void note_what_misleads() {
+    for (const Wrong& wrong : wrong_) mislead(wrong.thread, wrong.index);
+    for (bool is_new = true; is_new;) {
+      is_new = false;
+      for (const RunItem<W>& item : run_.items()) is_new = hears(event(item.event)) || is_new;
+    }
+    for (const Wrong& wrong : wrong_)
+      if (wrong.index == misled_at_[at(wrong.thread)]) note_violation(wrong.violation);
+  }
+
+  bool hears(const Event<W>& e) {
+    if (e.kind != EventKind::read || e.state != EventState::committed || e.read_from == no_event) return false;
+    const Event<W>& source = event(e.read_from);
+    return source.thread != e.thread && misled_at_[at(source.thread)] <= source.index && mislead(e.thread, e.index);
+  }
+
+  bool mislead(std::int32_t thread, std::int32_t index) {
+    if (index >= misled_at_[at(thread)]) return false;
+    misled_at_[at(thread)] = index;
+    return true;
+  }
+
   // By thread, the first event that reads what a release wrote.
-  void note_reads_after_release() {
+  void find_reads_after_release() {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto reads_released = [&](EventId id) {
         const Event<W>& e = event(id);
@@ -251,8 +286,8 @@ class RunEnd {
       };
       const auto found = std::ranges::find_if(thread.events, reads_released);
       if (found == thread.events.end()) continue;
-      misled_at_[at(thread.number)] = event(*found).index;
-      note_violation({ViolationKind::use_after_free, run_.machine().place_of(event(*found)), event(*found).address});
+      const Event<W>& e = event(*found);
+      wrong_.push_back({e.thread, e.index, {ViolationKind::use_after_free, run_.machine().place_of(e), e.address}});
     }
   }
 
@@ -271,8 +306,16 @@ class RunEnd {
     return found;
   }
 
-  // By thread, the first access that depends on an indeterminate value, if that comes earlier.
-  void note_undefined_uses() {
+  void find_checks_left_open() {
+    for (const ThreadState<W>& thread : run_.machine().threads())
+      for (const OpenCheck& check : thread.open_checks)
+        if (is_left_open(check))
+          wrong_.push_back({thread.number, check.n_events - 1,
+                            {ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0}});
+  }
+
+  // By thread, the first access that depends on an indeterminate value.
+  void find_undefined_uses() {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto is_wrong = [&](EventId id) {
         const Event<W>& e = event(id);
@@ -280,9 +323,9 @@ class RunEnd {
         return is_access && e.state == EventState::committed && run_.machine().uses_undefined(e);
       };
       const auto found = std::ranges::find_if(thread.events, is_wrong);
-      if (found == thread.events.end() || event(*found).index > misled_at_[at(thread.number)]) continue;
-      misled_at_[at(thread.number)] = event(*found).index;
-      note_violation({ViolationKind::uninitialised, run_.machine().place_of(event(*found)), 0});
+      if (found != thread.events.end())
+        wrong_.push_back({thread.number, event(*found).index,
+                          {ViolationKind::uninitialised, run_.machine().place_of(event(*found)), 0}});
     }
   }
 
@@ -393,6 +436,7 @@ class RunEnd {
   Run<W>& run_;
   Outcome& outcome_;
   std::vector<Value> state_;
+  std::vector<Wrong> wrong_;
   std::vector<std::int32_t> misled_at_;  // by thread: behind this event, what it does is not the program's
 };
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -56,6 +56,7 @@ from dekker.ir.unset import may_be_undefined
 from dekker.models import shipped_as
 from dekker.resources import resident_mb
 from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
+from dekker.source import Span
 from dekker.task import Task
 
 NAME = "axiomatic"
@@ -337,15 +338,14 @@ class _Oracle:
         """Whether the execution does not count, because it comes to a violation that ends it."""
         structure = accepted.structure
         after_release = dict(reads_after_release(structure))
-        found = [use_after_free(event) for event in after_release.values()]
-        misled = {thread: event.index for thread, event in after_release.items()}
         unset = undefined_uses(structure) if self.may_be_undefined else []
         checks = undecided_checks(structure) if self.may_be_undefined else ()
-        places = [(event.thread, event.index, event.span) for event in unset]
-        for thread, index, span in [*places, *((t, check.n_events - 1, check.span) for t, check in checks)]:
-            if index <= misled.get(thread, index):
-                misled[thread] = index
-                found.append(Violation(UNINITIALISED, "the value was never set", span))
+        released = [(event.thread, event.index, use_after_free(event)) for event in after_release.values()]
+        used = [(event.thread, event.index, unset_value(event.span)) for event in unset]
+        decided = [(thread, check.n_events - 1, unset_value(check.span)) for thread, check in checks]
+        first = [*released, *used, *decided]
+        misled = misled_threads(structure, ((thread, index) for thread, index, _ in first))
+        found = [violation for thread, index, violation in first if index == misled[thread]]
         failed = {thread: path for thread, path in enumerate(structure.paths) if path.status == "failed"}
         own = [path for thread, path in failed.items() if thread not in misled]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
@@ -402,6 +402,27 @@ class _Oracle:
         self.n_checks += 1
         if most is not None and self.n_checks % CHECKS_PER_LOOK_AT_MEMORY == 0 and resident_mb() > most:
             raise LimitReached("memory")
+
+
+def unset_value(span: Span | None) -> Violation:
+    return Violation(UNINITIALISED, "the value was never set", span)
+
+
+def misled_threads(structure: Structure, places: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Threads that go wrong, given with the index of the event where they do, and those that hear of what follows: each
+    with the index of the first such event."""
+    misled: dict[int, int] = {}
+    for thread, index in places:
+        misled[thread] = min(index, misled.get(thread, index))
+    heard = [(structure.events[write], structure.events[read]) for write, read in pairs(structure.rf)]
+    heard = [(write, read) for write, read in heard if not write.initial and write.thread != read.thread]
+    known: dict[int, int] = {}
+    while known != misled:
+        known = dict(misled)
+        for write, read in heard:
+            if misled.get(write.thread, write.index + 1) <= write.index:
+                misled[read.thread] = min(read.index, misled.get(read.thread, read.index))
+    return misled
 
 
 def _keep_example(examples: Examples, state: State, accepted: Accepted) -> None:

@@ -32,7 +32,7 @@ def own_places(context: Context, path: Path, reads: Set[int], entered: Entered) 
         writer = world.discovered.writers.get(address, context.thread)
         if world.discovered.trusted.setdefault(address, writer) != writer:
             world.discovered.trusted[address] = None
-    return tuple(sorted(addresses))
+    return tuple(sorted(set(addresses)))
 
 
 def is_chosen(path: Path, read: int) -> bool:
