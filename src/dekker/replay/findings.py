@@ -24,7 +24,7 @@ Claimed = tuple[str, Finding]
 
 DATA_RACE = "data-race"
 _LIBRARY_CALL = re.compile(r"`(\w+)`: ")
-_OVERFLOW = "signed overflow"
+_OVERFLOW = ("signed overflow", "overflow of a conversion")
 _LOCKS = re.compile(r"mutex|lock|mtx")
 _LAST_NULL = 4096
 
