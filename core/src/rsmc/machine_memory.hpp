@@ -16,9 +16,24 @@ void Machine<W>::allocate(ThreadState<W>& state, std::int32_t pc, const Instruct
   }
   const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated + allocation_gap;
   state.allocated += (size / allocation_gap + 2) * allocation_gap;
-  objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}, instruction.is_unset});
+  objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}, birth_now(state), instruction.is_unset});
   if (instruction.is_scoped) state.obligations.get().scoped.push_back({state.callers.size(), start, instruction.is_lasting});
   in_register(state, instruction.destination) = {constant(start), {}};
+}
+
+template <std::size_t W>
+Birth Machine<W>::birth_now(const ThreadState<W>& state) const {
+  return is_alone_ ? Birth{} : Birth{state.number, state.events.size()};
+}
+
+// Of the object that the address or header belongs to; if it is in use again, of the first.
+template <std::size_t W>
+Birth Machine<W>::birth_at(Address address) const {
+  if (address < heap_start || address >= synchronisation_start) return {};
+  const auto found = std::ranges::find_if(objects_, [&](const AllocatedObject& object) {
+    return address == header_of(object.start) || (address >= object.start && address - object.start < object.size);
+  });
+  return found == objects_.end() ? Birth{} : found->birth;
 }
 
 template <std::size_t W>
@@ -148,7 +163,7 @@ void Machine<W>::renew(std::int32_t thread, ThreadState<W>& state, std::int32_t 
   const AllocatedObject old = *found;
   if (!releases_) knowledge_.note_release();
   releases_ = true;
-  objects_.push_back({old.start, old.size, false, {state.number, state.block, pc}});
+  objects_.push_back({old.start, old.size, false, {state.number, state.block, pc}, birth_now(state)});
   write_to_parts(thread, state, pc, old.start, &Event<W>::is_renewal);
 }
 

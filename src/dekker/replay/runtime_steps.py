@@ -169,6 +169,7 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         machine.run.thread,
         instruction.dst,
         machine.stack(),
+        len(machine.run.done),
         instruction.zeroed,
         instruction.stack,
         instruction.permanent,

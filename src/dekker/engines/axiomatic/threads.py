@@ -214,7 +214,8 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     allocated = path.allocated + (size // GAP + 2) * GAP
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
-    path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
+    births = (*path.births, len(path.events))
+    path = replace(path, allocated=allocated, objects=objects, births=births, own_objects=path.own_objects | own)
     if not instruction.zeroed:
         path = replace(path, unset=path.unset | {start})
     if instruction.stack and not instruction.confined:
