@@ -172,7 +172,7 @@ def build(
 def _after_allocation(paths: Sequence[Path], events: Sequence[Event], number: dict[Place, int]) -> Relation:
     rows = empty_relation(len(events))
     for thread, path in enumerate(paths):
-        others = [(i, e) for i, e in enumerate(events) if e.accesses_memory and e.thread not in (thread, INITIAL_THREAD)]
+        others = [(i, e) for i, e in enumerate(events) if e.accesses_memory and not e.initial and e.thread != thread]
         for (start, size), birth in zip(path.objects, path.births, strict=True):
             accesses = (i for i, e in others if start <= e.address < start + size or e.address == header_address(start))
             if birth < len(path.events):
