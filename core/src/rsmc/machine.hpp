@@ -434,7 +434,8 @@ class Machine {
   void recycle(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void renew(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void measure(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  void write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object, bool Event<W>::*mark);
+  void write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object, bool Event<W>::*mark,
+                      bool is_unset);
   Event<W>& lifetime_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size);
   static constexpr Address freed_word = 24;
   static constexpr std::uint8_t header_size = 8;

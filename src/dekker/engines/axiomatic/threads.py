@@ -42,6 +42,7 @@ from dekker.engines.axiomatic.steps import (
 )
 from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
+from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Expr
 from dekker.ir.instructions import (
     Allocate,
@@ -62,6 +63,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function
+from dekker.ir.undefined import partly
 from dekker.source import Span
 
 HEAP_PER_THREAD = 1 << 32
@@ -274,5 +276,7 @@ def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> It
         yield replace(path, status="blocked")
         return
     for address, length in parts(world, start):
-        path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
+        is_unset = not instruction.zeroed and address >= start
+        content = Value(partly(0, mask(8 * length) if is_unset else 0))
+        path = emit(path, PathEvent("W", Value(address), length, content, span=span, renewal=True, copy=True))
     yield path
