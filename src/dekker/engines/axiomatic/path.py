@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.axiomatic.rounds import LoopHistory, Loops, next_open_round, next_round
-from dekker.engines.axiomatic.terms import TAINTED, Symbol, Term, apply, resolve
+from dekker.engines.axiomatic.terms import Symbol, Term, apply, chosen_by, resolve
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import Await, Order
 from dekker.ir.layout import Layout
 from dekker.ir.program import Function, Program
-from dekker.ir.undefined import ALL, Partly, is_undecided
+from dekker.ir.undefined import ALL, Partly
 from dekker.source import Span
 from dekker.task import Limits
 
@@ -223,6 +223,8 @@ class Context:
     loops: Mapping[str, Loops]
     """By function."""
     world: World | None = None
+    may_be_undefined: bool = False
+    """Values may be indeterminate."""
 
 
 def await_targets(program: Program) -> dict[str, frozenset[int]]:
@@ -318,9 +320,8 @@ def evaluate(expression: Expr, path: Path, context: Context) -> Value:
         case Select(condition, then, other):
             choice = evaluate(condition, path, context)
             chosen = evaluate(then if decided(choice.term, path) else other, path, context)
-            if is_undecided(choice.term):
-                chosen = replace(chosen, term=apply(TAINTED, 64, chosen.term))
-            return Value(chosen.term, chosen.reads, choice.reads | choice.picked | chosen.picked)
+            term = chosen_by(chosen.term, choice.term) if context.may_be_undefined else chosen.term
+            return Value(term, chosen.reads, choice.reads | choice.picked | chosen.picked)
 
 
 def _current(value: Value, context: Context) -> Value:
