@@ -73,14 +73,15 @@ class Flavour:
     max_total: int = 8
 
 
-HARDWARE = Flavour()
+HARDWARE = Flavour(resultless=True)
 ANNOTATED = Flavour(
     read_orders=(Order.PLAIN, Order.ACQUIRE, Order.ACQUIRE_PC),
     write_orders=(Order.PLAIN, Order.RELEASE),
     update_orders=(Order.PLAIN, Order.ACQUIRE, Order.RELEASE, Order.ACQ_REL),
+    resultless=True,
 )
-CONDITIONALS = replace(HARDWARE, compares=False, own_addresses=True, resultless=True)
-ANNOTATED_CONDITIONALS = replace(ANNOTATED, compares=False, own_addresses=True, resultless=True)
+CONDITIONALS = replace(HARDWARE, compares=False, own_addresses=True)
+ANNOTATED_CONDITIONALS = replace(ANNOTATED, compares=False, own_addresses=True)
 RETRIES = replace(HARDWARE, compares=False, own_addresses=True, retries=True)
 ANNOTATED_RETRIES = replace(ANNOTATED, compares=False, own_addresses=True, retries=True)
 C11 = Flavour(C11_FENCES, READ_ORDERS, WRITE_ORDERS, UPDATE_ORDERS, exclusives=False)
@@ -178,13 +179,14 @@ def _rmw(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr, v
 
 
 def _cas(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr, value: int) -> None:
-    register, success = builder.fresh(), builder.fresh()
+    has_result = not flavour.resultless or draw.flag()
+    register, success = (builder.fresh(), builder.fresh()) if has_result else (None, None)
     expected = Const(draw.integer(0, 2))
     order = draw.sample(flavour.update_orders)
     failure = {Order.RELEASE: Order.RELAXED, Order.ACQ_REL: Order.ACQUIRE}.get(order, order)
     desired = _operand(draw, builder, flavour, value)
     builder.instructions.append(CompareExchange(register, success, address, expected, desired, 4, order, failure))
-    builder.loaded += [register, success]
+    builder.loaded += [name for name in (register, success) if name is not None]
     builder.accesses += 2
 
 
