@@ -2,7 +2,7 @@
 //
 // At a limit, searches are asked to stop (stop_request). If they, or whoever works in Python, go on for a while, or memory goes on
 // growing, the main thread gets a signal again and again, from which Python makes an exception. If that does not help either,
-// the process writes what was prepared for this case and ends.
+// the process writes what was prepared for this case and ends. In a process that is not ours, there is nothing but the signal.
 #include "supervision.hpp"
 
 #include <fcntl.h>
@@ -47,6 +47,7 @@ struct Orders {
   std::optional<Clock::time_point> deadline;
   std::uint64_t memory_bytes = 0;  // 0: no limit
   bool counts_children = false;
+  bool owns_process = true;  // may stop all searches, and end the process
   LastWords for_time, for_memory;
 };
 
@@ -87,12 +88,9 @@ class Supervision {
     reason_ = StopRequest::nothing;
     is_on_ = true;
     stop_request = StopRequest::nothing;
-    if (owner_ != getpid()) {
-      owner_ = getpid();
-      std::thread([this] { watch(); }).detach();
-    } else {
-      changed_.notify_one();
-    }
+    if (!is_watched_) std::thread([this] { watch(); }).detach();
+    is_watched_ = true;
+    changed_.notify_one();
   }
 
   void end() {
@@ -127,7 +125,8 @@ class Supervision {
     const bool grows = reason_ == StopRequest::memory && used > most + (std::uint64_t{64} << 20);
     if (!signalled_at_ && (is_late || grows)) signalled_at_ = now;
     if (!signalled_at_) return;
-    if (now - *signalled_at_ > Seconds(grace_s) || (most != 0 && used > most + most / 4 + (std::uint64_t{128} << 20))) end_process();
+    const bool ignored = now - *signalled_at_ > Seconds(grace_s) || (most != 0 && used > most + most / 4 + (std::uint64_t{128} << 20));
+    if (ignored && orders_.owns_process) end_process();
     if (now < next_signal_) return;
     next_signal_ = now + std::chrono::milliseconds(100);
     pthread_kill(worker_, signal_number_);
@@ -137,7 +136,7 @@ class Supervision {
     if (reason_ != StopRequest::nothing) return;
     reason_ = why;
     asked_at_ = now;
-    stop_request = why;
+    if (orders_.owns_process) stop_request = why;
   }
 
   std::uint64_t memory() const {
@@ -148,7 +147,7 @@ class Supervision {
   }
 
   [[noreturn]] void end_process() {
-    for (const pid_t child : descendants_of(getpid())) kill(child, SIGKILL);
+    for (const pid_t child : descendants_of(getpid())) kill(getpgid(child) == child ? -child : child, SIGKILL);
     for (const auto& [file, text] : reason_ == StopRequest::memory ? orders_.for_memory : orders_.for_time) {
       const int target = file.empty() ? STDOUT_FILENO : open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
       std::size_t done = 0;
@@ -166,17 +165,23 @@ class Supervision {
   Orders orders_;
   int signal_number_ = 0;
   pthread_t worker_{};
-  pid_t owner_ = 0;  // the process that has the thread: a child has none
+  bool is_watched_ = false;  // there is a thread
   bool is_on_ = false;
   StopRequest reason_ = StopRequest::nothing;
   std::optional<Clock::time_point> asked_at_, signalled_at_;
   Clock::time_point next_signal_{};
 };
 
-// Never destroyed: its thread looks at it until the process is gone.
+// Never destroyed: its thread looks at it until the process is gone. A forked process has no such thread, and what it inherits
+// is in the state in which that thread had it.
 Supervision& supervision() {
-  static Supervision* const the_one = new Supervision;
-  return *the_one;
+  static Supervision* current = nullptr;
+  static pid_t owner = 0;
+  if (owner != getpid()) {
+    owner = getpid();
+    current = new Supervision;
+  }
+  return *current;
 }
 
 }  // namespace
@@ -184,13 +189,13 @@ Supervision& supervision() {
 void bind_supervision(nb::module_& module) {
   module.def(
       "supervise",
-      [](double seconds, std::uint64_t memory_bytes, bool counts_children, int signal_number, const LastWords& for_time,
-         const LastWords& for_memory) {
-        Orders orders{{}, memory_bytes, counts_children, for_time, for_memory};
+      [](double seconds, std::uint64_t memory_bytes, bool counts_children, bool owns_process, int signal_number,
+         const LastWords& for_time, const LastWords& for_memory) {
+        Orders orders{{}, memory_bytes, counts_children, owns_process, for_time, for_memory};
         if (seconds > 0) orders.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)));
         supervision().begin(std::move(orders), signal_number);
       },
-      "seconds"_a, "memory_bytes"_a, "counts_children"_a, "signal_number"_a, "for_time"_a, "for_memory"_a);
+      "seconds"_a, "memory_bytes"_a, "counts_children"_a, "owns_process"_a, "signal_number"_a, "for_time"_a, "for_memory"_a);
   module.def("end_supervision", [] { supervision().end(); });
   module.def("limit_that_was_met", [] { return supervision().reason(); });
 }

@@ -96,6 +96,7 @@ def supervise(
     seconds: float,
     memory_bytes: int,
     counts_children: bool,
+    owns_process: bool,
     signal_number: int,
     for_time: list[tuple[str, str]],
     for_memory: list[tuple[str, str]],

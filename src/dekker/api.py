@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
+from dekker.cat.model import Model
 from dekker.cluster import crew_at, explore_with
-from dekker.errors import InputError
+from dekker.errors import InputError, LimitReached
 from dekker.frontends import default_model, parse_files
 from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Program
@@ -29,11 +30,12 @@ from dekker.report.json_lines import json_line
 from dekker.report.record import Record, outcomes
 from dekker.result import Verdict
 from dekker.run.batch import BatchOptions, Test, find_tests, run_batch, run_test
-from dekker.run.check import CheckOptions, check_limits, check_program
-from dekker.run.compare import fitting_models
+from dekker.run.check import CheckOptions, check_limits, check_program, undecided
+from dekker.run.compare import USUAL_MODELS, fitting_models
 from dekker.run.engines import ALL, ENGINES
 from dekker.run.from_text import program_from_text, text_name
 from dekker.run.prepare import with_reuse
+from dekker.run.supervision import supervised
 from dekker.task import DEFAULT_UNROLL as DEFAULT_LITMUS_UNROLL
 from dekker.task import Limits, Progress
 from dekker.witness import Witness
@@ -63,10 +65,11 @@ class Violation:
 
 @dataclass(frozen=True)
 class Result:
-    """The answer of `check`. `str(result)` is what `dekker check` prints."""
+    """The answer of `check`. `str(result)` is what `dekker check` prints. `program` is None if a limit was met
+    before it was read."""
 
     report: CheckReport = field(repr=False)
-    program: Program = field(repr=False)
+    program: Program | None = field(repr=False)
     options: CheckOptions = field(repr=False)
 
     @property
@@ -121,7 +124,7 @@ class Result:
     def states(self) -> list[tuple[State, int]]:
         """Final states that the program's condition shows, and how many executions end in each. C programs have no
         such condition."""
-        found = outcomes(self.program, self.report.result)
+        found = () if self.program is None else outcomes(self.program, self.report.result)
         return [(dict(outcome.values), outcome.count) for outcome in found if outcome.values]
 
     @property
@@ -152,6 +155,8 @@ class Result:
         from dekker.report.why import why_text  # noqa: PLC0415 — slow to load
         from dekker.run.why import why  # noqa: PLC0415
 
+        if self.program is None:
+            raise InputError(f"the program was not read: stopped by {self.stopped_by}")
         other = None if versus is None else load_model(versus)
         model = load_model(self.options.model or self.model)
         return why_text(why(self.program, model, self.options, other), width)
@@ -352,31 +357,54 @@ def check(
     """Whether a program can go wrong under a memory model: a path, several paths of C and C++ files, or a text with its
     `language`. `model` is a name or a .cat file (default: cpp20 for C). For the others see `CheckArguments`."""
     started = time.perf_counter()
-    options = _check_options(**arguments)
-    read, paths = _read(program, arguments.get("language"), options)
-    chosen = load_model(model or default_model(read))
+    options = replace(_check_options(**arguments), model=model)
+    language, read = arguments.get("language"), None
     with crew_at(arguments.get("cluster"), options.jobs) as crew:
         asked = replace(options, explore=explore_with(crew))
-        report = check_program(read, chosen, asked, arguments.get("progress"))
-    report = replace(report, paths=paths, time_s=time.perf_counter() - started)
-    return Result(report, read, replace(options, model=model or chosen.name))
+        try:
+            with supervised(options.limits):
+                read = _read(program, language, options)
+                chosen = load_model(model or default_model(read))
+                report = check_program(read, chosen, asked, arguments.get("progress"))
+        except LimitReached as limit:
+            report = undecided((), options, limit.reason)
+    report = replace(report, paths=_names(program, language), time_s=time.perf_counter() - started)
+    return Result(report, read, replace(options, model=model or report.model))
 
 
 def compare(
     program: PathLike | Sequence[PathLike], models: Sequence[str] = (), **arguments: Unpack[CheckArguments]
 ) -> dict[str, Result]:
     """The same under several models; without names, the usual ones that know the program's fences. The program is read
-    once. What a model or engine cannot handle raises an error, as `check` does."""
+    once. What a model or engine cannot handle raises an error, as `check` does. Limits are those of each model; if one
+    is met before the program is read, all are undecided."""
     options = _check_options(**arguments)
-    read, paths = _read(program, arguments.get("language"), options)
-    found = {name: load_model(name) for name in models} or {item.name: item for item in fitting_models(read)}
-    results = {}
+    language = arguments.get("language")
+    paths = _names(program, language)
     with crew_at(arguments.get("cluster"), options.jobs) as crew:
         asked = replace(options, explore=explore_with(crew))
-        reports = {n: check_program(read, model, asked, arguments.get("progress")) for n, model in found.items()}
-    for name, report in reports.items():
-        results[name] = Result(replace(report, paths=paths), read, replace(options, model=name))
-    return results
+        try:
+            with supervised(options.limits):
+                read = _read(program, language, options)
+                found = {name: load_model(name) for name in models}
+                found = found or {model.name: model for model in fitting_models(read)}
+        except LimitReached as limit:
+            report = undecided(paths, options, limit.reason)
+            asked_for = models or USUAL_MODELS
+            return {name: Result(replace(report, model=name), None, replace(options, model=name)) for name in asked_for}
+        reports = {name: _under(read, model, asked, arguments.get("progress")) for name, model in found.items()}
+    return {
+        name: Result(replace(report, paths=paths), read, replace(options, model=name))
+        for name, report in reports.items()
+    }
+
+
+def _under(program: Program, model: Model, options: CheckOptions, progress: Progress | None) -> CheckReport:
+    try:
+        with supervised(options.limits):
+            return check_program(program, model, options, progress)
+    except LimitReached as limit:
+        return replace(undecided((), options, limit.reason), model=model.name)
 
 
 @overload  # a str is a sequence, too
@@ -499,25 +527,30 @@ def _path(item: PathLike) -> str:
     return path
 
 
-def _read(
-    program: PathLike | Sequence[PathLike], language: str | None, options: CheckOptions
-) -> tuple[Program, tuple[str, ...]]:
+def _names(program: PathLike | Sequence[PathLike], language: str | None) -> tuple[str, ...]:
+    """What its files are called; a text has a name that says what it is."""
     several = [program] if isinstance(program, str | os.PathLike) else list(program)
     if language is None:
-        paths = tuple(map(_path, several))
-        read = parse_files(paths, options.flags, options.cc, options.nondet, options.dialect)
-        validate(read)
-    elif len(several) != 1:
+        return tuple(map(_path, several))
+    if len(several) != 1:
         raise InputError("only files are linked together: give one text")
+    return (text_name(language),)
+
+
+def _read(program: PathLike | Sequence[PathLike], language: str | None, options: CheckOptions) -> Program:
+    names = _names(program, language)
+    reading = (options.flags, options.cc, options.nondet, options.dialect)
+    if language is None:
+        read = parse_files(names, *reading)
+        validate(read)
     else:
-        paths = (text_name(language),)
-        text, reading = os.fspath(several[0]), (options.flags, options.cc, options.nondet, options.dialect)
-        read = program_from_text(text, language, *reading)
+        (text,) = [program] if isinstance(program, str | os.PathLike) else program
+        read = program_from_text(os.fspath(text), language, *reading)
     if options.reuse:
         read = with_reuse(read)
     if options.leaks:
         read = replace(read, property=replace(read.property, leaks=True))
-    return read, paths
+    return read
 
 
 def _violation(found: CheckViolation) -> Violation:

@@ -408,7 +408,7 @@ def test_only_one_engine_explores_on_a_cluster(address: str) -> None:
 def test_there_is_no_dask() -> None:
     code = (
         "import sys; sys.modules['distributed'] = None\n"
-        "from dekker.cli import main\n"
+        "from dekker.cli.main import main\n"
         "main(['check', 'examples/rsmc/dekker.rsmc', '--cluster', 'local'])"
     )
     done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, text=True, check=False)

@@ -63,7 +63,7 @@ def test_the_verdict_is_that_of_the_weak_model_on_the_corpus(model: str, tmp_pat
     ("example", "model", "verdict"),
     [
         ("dekker.c", "tso", Verdict.UNSAFE),
-        ("pgsql.c", "tso", Verdict.SAFE),
+        ("pgsql.c", "tso", Verdict.UNKNOWN),  # workers without end: nothing goes wrong, and nothing ends
         ("pgsql.c", "pso", Verdict.UNSAFE),
         ("dcl_singleton.c", "pso", Verdict.UNSAFE),
     ],

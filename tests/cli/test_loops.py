@@ -137,6 +137,24 @@ def test_numbers_that_grow_by_choice_count_by_rounds(tmp_path: Path) -> None:
     assert "4 more executions were cut" in text
 
 
+@pytest.mark.parametrize("model", ["sc", "rc11", "power"])
+@pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])
+def test_weak_exchanges_that_fail_are_rounds(tmp_path: Path, engine: str, model: str) -> None:
+    """None or one, or cut, each with both values of the flag."""
+    retry = """
+    void *f(void *p) {
+      int e = 0, found = atomic_load_explicit(&flag, memory_order_relaxed);
+      while (!atomic_compare_exchange_weak_explicit(&own, &e, 2, memory_order_acquire, memory_order_acquire)) found = e;
+      return 0;
+    }
+    int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); flag = 1; pthread_join(t, 0); return 0; }
+    """
+    options = ("--engine", engine, "--model", model, "--unroll", "1")
+    status, text = check(tmp_path, "atomic_int own;" + retry, *options)
+    assert status == 0
+    assert f"SAFE_WITHIN_BOUND under {model}: 4 complete executions ({engine})\n  2 more executions" in text
+
+
 def test_a_long_list_that_main_builds_and_walks(tmp_path: Path) -> None:
     build = "for (int i = 0; i < 400; i++) { struct node *x = malloc(sizeof *x); x->next = list; list = x; }"
     walk = "int c = 0; for (struct node *p = list; p; p = p->next) c++; assert(c != 400);"

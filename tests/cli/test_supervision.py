@@ -53,6 +53,19 @@ def test_reading_a_program_has_an_end(text: str, verb: tuple[str, ...], tmp_path
 
 
 @needs_compiler
+@pytest.mark.parametrize("verb", [("show",), ("instrument", "-m", "tso")])
+def test_printing_a_program_has_an_end(verb: tuple[str, ...], tmp_path: Path) -> None:
+    done = run(*verb, written(tmp_path, "long.c", MACROS), "--timeout", "1")
+    assert done.returncode == 3, done.stderr
+    assert "stopped by time" in done.stdout
+
+
+def test_generating_has_an_end() -> None:
+    done = run("generate", "X86", "--size", "12", "--timeout", "1")
+    assert done.returncode == 3
+
+
+@needs_compiler
 @pytest.mark.parametrize("engine", ["states", "transform"])
 def test_an_array_that_is_larger_than_memory(engine: str, tmp_path: Path) -> None:
     source, answer = written(tmp_path, "array.c", ARRAY), tmp_path / "answer.json"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.calls import dekker as command_line
+from tests.unit.frontends.c.programs import needs_compiler
 
 import dekker
-from dekker.result import Result
+from dekker.result import Result, Verdict
 from dekker.run import engines
 from dekker.run.engines import SINGLE_ENGINES
 from dekker.task import Task
@@ -197,3 +199,33 @@ def test_what_is_wrong_with_a_call(call: object, says: str) -> None:
 def test_an_unknown_argument() -> None:
     with pytest.raises(TypeError, match="modle"):
         dekker.check(SB, modle="sc")  # type: ignore[call-arg]
+
+
+MACROS = "".join(f"#define {chr(66 + n)} {' '.join(chr(65 + n) * 4)}\n" for n in range(14))
+SLOW_TO_COMPILE = f"#define A x = 1; x = 2;\n{MACROS}int x;\nint main(void) {{ O return 0; }}\n"
+
+
+@needs_compiler
+def test_a_limit_is_kept_while_a_program_is_read() -> None:
+    result = dekker.check(SLOW_TO_COMPILE, "tso", language="c", timeout=1)
+    assert (result.verdict, result.stopped_by, result.program, result.states) == (Verdict.UNKNOWN, "time", None, [])
+    with pytest.raises(dekker.InputError, match="stopped by time"):
+        result.explain()
+    for models in (["tso", "sc"], []):
+        results = dekker.compare(SLOW_TO_COMPILE, models, language="c", timeout=1)
+        assert results
+        assert {found.stopped_by for found in results.values()} == {"time"}
+
+
+@needs_compiler
+def test_signals_of_the_program_are_left_alone() -> None:
+    heard = []
+    earlier = signal.signal(signal.SIGALRM, lambda *_: heard.append("alarm"))
+    try:
+        assert dekker.check("int main(void) { return 0; }", language="c", timeout=60).holds
+        signal.raise_signal(signal.SIGALRM)
+        assert heard == ["alarm"]
+    finally:
+        signal.signal(signal.SIGALRM, earlier)
+    assert dekker.check("int main(void) { return 0; }", language="c", timeout=60).holds
+    assert signal.getsignal(signal.SIGALRM) is earlier

@@ -474,6 +474,8 @@ class Machine {
   bool is_own(std::int32_t thread, const Sources<W>& sources, std::size_t entered, std::uint64_t& values);
   bool collect_own_reads(std::int32_t thread, const Sources<W>& sources, std::size_t entered, FixedBits<W>& seen,
                          std::vector<EventId>& reads) const;
+  // Whether a weak compare-exchange succeeds is a choice, too.
+  static bool is_chosen(const Event<W>& e) { return e.kind == EventKind::choice || e.is_weak; }
   bool is_chosen(const Sources<W>& sources, std::size_t n_events) const;
   bool relies_on_writer(Address address, std::int32_t thread);
   bool has_joined(std::int32_t thread, std::int32_t other) const;

@@ -140,7 +140,7 @@ bool Machine<W>::is_chosen(const Sources<W>& sources, std::size_t n_events) cons
   bool found = false;
   const Sources<W> exact = resolved(sources);
   (exact.direct | exact.picked).for_each([&](std::size_t id) {
-    found = found || (events_[id].kind == EventKind::choice && at(events_[id].index) >= n_events);
+    found = found || (is_chosen(events_[id]) && at(events_[id].index) >= n_events);
   });
   return found;
 }
@@ -186,6 +186,7 @@ bool Machine<W>::collect_own_reads(std::int32_t thread, const Sources<W>& source
   return std::ranges::all_of(pending, [&](EventId id) {
     const Event<W>& e = events_[id];
     if (e.kind != EventKind::read || e.state != EventState::committed || e.role == Role::synchronised) return false;
+    if (is_chosen(e)) return false;
     reads.push_back(id);
     if (e.read_from == no_event) return true;
     const Event<W>& source = events_[e.read_from];

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dekker.cli.limits import within_limits
 from dekker.errors import InputError
 from dekker.generate import cycle_of_name, edge_names, enumerate_cycles, generate, parse_cycle
 
@@ -20,6 +21,7 @@ from dekker.generate import cycle_of_name, edge_names, enumerate_cycles, generat
 @click.option("--name", help="Name of the test, when one cycle is given.")
 @click.option("--limit", type=click.IntRange(min=1), help="Stop after that many tests.")
 @click.option("--output", "-o", metavar="FOLDER", help="Write one file per test there instead of printing.")
+@within_limits
 def command(
     architecture: str,
     cycles: tuple[str, ...],

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
+from dekker.cli.limits import within_limits
 from dekker.cli.search import ENTRIES, SELECT
 from dekker.errors import InputError
 from dekker.run.instrument import instrument_files
@@ -24,6 +25,7 @@ from dekker.run.instrument import instrument_files
     help="Accesses of each kind that a thread delays.  [default: all that it has, 2 if it has loops]",
 )
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
+@within_limits
 def command(
     paths: tuple[str, ...], model: str, output: str | None, select: str | None, buffer: int | None, cc: str | None
 ) -> int:

@@ -1,8 +1,17 @@
-"""The ranges of options that limit a run."""
+"""Options that limit a run, and their ranges."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
 import click
+
+from dekker.run.supervision import supervised
+from dekker.task import Limits
+
+R = TypeVar("R")
 
 
 class NumberRange(click.ParamType[tuple[int, int]]):
@@ -31,3 +40,16 @@ ROUNDS = click.IntRange(min=0, max=(1 << 31) - 1)
 JOBS = click.IntRange(min=1, max=1024)
 
 REUSE = click.option("--reuse", is_flag=True, help="An allocation may also return memory of its size that was freed.")
+
+
+def within_limits(command: Callable[..., R]) -> Callable[..., R]:
+    """For a command that searches nothing, and so has no answer of its own at a limit."""
+
+    @click.option("--timeout", type=SECONDS, help="Seconds.")
+    @click.option("--memory", type=MEGABYTES, metavar="MB", help="Megabytes that the process may hold.")
+    @wraps(command)
+    def limited(timeout: float | None, memory: int | None, **others: Any) -> R:
+        with supervised(Limits(timeout_s=timeout, memory_mb=memory)):
+            return command(**others)
+
+    return limited

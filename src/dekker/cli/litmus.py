@@ -33,6 +33,7 @@ from dekker.report.record import Record
 from dekker.resources import resident_mb
 from dekker.run.batch import BatchOptions, Test, find_tests, run_batch
 from dekker.run.engines import ENGINES
+from dekker.run.supervision import supervised
 from dekker.task import DEFAULT_UNROLL, Limits, Search
 
 if TYPE_CHECKING:
@@ -119,10 +120,11 @@ def command(
     Prints what herd prints for each test. `Ok` and `No` say whether the test's condition holds as it is quantified;
     a test that cannot be read is reported and the others still run. C and C++ programs are for `dekker check`.
     """
-    if model is not None:
-        load_model(model)
-    tests = find_tests(paths)
     limits = Limits(unroll, timeout, memory, max_traces)
+    if model is not None:
+        with supervised(limits):
+            load_model(model)
+    tests = find_tests(paths)
     search = Search(select=select)
     if graph_file is not None and len(tests) != 1:
         raise InputError("--graph draws one test", hint="--html makes a page of many")

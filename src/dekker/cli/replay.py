@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dekker.cli.limits import within_limits
 from dekker.cli.main import STATUS_HOLDS, STATUS_VIOLATED
 from dekker.cli.pictures import GRAPH, write_graph
 from dekker.cli.witness_files import LAYOUT, NO_COLOR, run_style, terminal_width
@@ -26,6 +27,7 @@ from dekker.witness import from_json
 @GRAPH
 @LAYOUT
 @NO_COLOR
+@within_limits
 def command(path: str, model: str | None, quiet: bool, graph_file: str | None, layout: str, no_color: bool) -> int:
     """Check a witness from scratch, and show its execution.
 

@@ -6,6 +6,7 @@ import click
 
 from dekker.cli.compiler_flags import CompilerCommand, compiler_flags
 from dekker.cli.exports import write_answer
+from dekker.cli.limits import within_limits
 from dekker.errors import InputError
 from dekker.frontends import parse_files
 from dekker.ir.passes import apply_passes
@@ -29,6 +30,7 @@ DEFAULT_CYCLES = 20
 @click.option("--dot", "dot_file", metavar="FILE", help="Draw the cycles for Graphviz; - is stdout.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the cycles as a JSON object; - is stdout.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
+@within_limits
 def command(
     paths: tuple[str, ...],
     ir: bool,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,10 +18,11 @@ from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.native import Explore, explorer_with
 from dekker.report.record import Record, record_error, record_result, record_stopped
+from dekker.resources import Command
 from dekker.result import Result
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
-from dekker.run.processes import worker_processes
+from dekker.run.side_by_side import Death, run_side_by_side
 from dekker.run.supervision import supervised
 from dekker.source import Source
 from dekker.task import Limits, Progress, Search, Task, Watcher
@@ -112,7 +112,7 @@ def run_test(test: Test, options: BatchOptions, *, raises: bool = False, progres
     """Whatever is wrong with its file is part of its record, unless it is to be raised; a defect of Dekker must not
     stop a batch."""
     if test.error is not None:
-        return record_error(test.path, test.error)
+        return record_error(test.path, test.error, options.model or "", options.engine or "")
     started = time.perf_counter()
     try:
         with supervised(options.limits, memory_factor=2 if options.search.compact else 1):
@@ -163,7 +163,7 @@ def _run_test(test: Test, options: BatchOptions, *, raises: bool, progress: Prog
     except Exception as error:
         if raises or os.environ.get("DEKKER_DEBUG"):
             raise
-        return record_error(file, _defect(file, error), model_name, options.engine or "")
+        return record_error(file, _defect(file, f"{type(error).__name__}: {error}"), model_name, options.engine or "")
 
 
 def _read(test: Test) -> Program:
@@ -202,8 +202,8 @@ def _with_evidence(record: Record, task: Task, result: Result, options: BatchOpt
     return replace(record, explanation=found, stopped_by="interrupt" if interrupted else None)
 
 
-def _defect(file: str, error: Exception) -> DekkerError:
-    message = f"internal error in '{file}': {type(error).__name__}: {error}"
+def _defect(file: str, what: str) -> DekkerError:
+    message = f"internal error in '{file}': {what}"
     return DekkerError(message, hint="this is a defect of Dekker; DEKKER_DEBUG=1 shows where it happened")
 
 
@@ -211,30 +211,27 @@ def run_batch(
     tests: Sequence[Test], options: BatchOptions, jobs: int, progress: Progress | None = None
 ) -> Iterator[Record]:
     """Records in the order of the tests; `progress` hears of tests that run in this process. A test that is alone has
-    all jobs for itself. After Ctrl-C, tests that were done behind the one that is waited for come before the
-    exception."""
+    all jobs for itself. Several tests of a command with limits run in other processes, because a limit may have to end
+    one. After Ctrl-C, tests that were done behind the one that is waited for come before the exception."""
     work = partial(run_test, options=replace(options, jobs=jobs) if len(tests) == 1 else options)
-    if jobs <= 1 or len(tests) <= 1:
+    limited = options.limits.timeout_s is not None or options.limits.memory_mb is not None
+    if len(tests) <= 1 or (jobs <= 1 and not (limited and Command.is_one)):
         yield from map(partial(work, progress=progress), tests)
         return
     size = chunk_size(len(tests), jobs)
-    with worker_processes(min(jobs, len(tests))) as pool:
-        chunks = [tests[start : start + size] for start in range(0, len(tests), size)]
-        waiting = deque(pool.submit(_run_chunk, chunk, work) for chunk in chunks)
-        try:
-            while waiting:
-                records = waiting[0].result()
-                waiting.popleft()
-                yield from records
-        except (KeyboardInterrupt, BrokenProcessPool):
-            finished = [chunk for chunk in waiting if chunk.done() and chunk.exception() is None]
-            for chunk in finished:
-                yield from chunk.result()
-            raise
+    chunks = [tests[start : start + size] for start in range(0, len(tests), size)]
+    yield from run_side_by_side(work, chunks, min(jobs, len(tests)), partial(_record_of_death, options=options))
 
 
-def _run_chunk(tests: Sequence[Test], run: Callable[[Test], Record]) -> list[Record]:
-    return [run(test) for test in tests]
+def _record_of_death(test: Test, death: Death, options: BatchOptions) -> Record:
+    model, engine = options.model or "", options.engine or ""
+    if death.limit:
+        return record_stopped(test.path, model, engine, death.limit, death.time_s)
+    error = _defect(test.path, f"its process ended with status {death.status}")
+    if death.status == -signal.SIGKILL:
+        hint = "there was probably not enough memory: run with fewer --jobs, or with --memory"
+        error = DekkerError(f"the process that ran '{test.path}' was killed", hint=hint)
+    return record_error(test.path, error, model, engine)
 
 
 def chunk_size(tests: int, jobs: int) -> int:

@@ -20,7 +20,7 @@ def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
     """They end with this process, and Ctrl-C is left to it. Whoever leaves with an exception does not wait for what
     they are at; it must not cancel that, because the executor fails with promises that are neither kept nor open when
     its processes are gone."""
-    with ProcessPoolExecutor(number, initializer=_belong_to_the_parent, initargs=(Command.is_one,)) as pool:
+    with ProcessPoolExecutor(number, initializer=belong_to_the_parent) as pool:
         try:
             yield pool
         except BrokenProcessPool:
@@ -34,9 +34,9 @@ def worker_processes(number: int) -> Iterator[ProcessPoolExecutor]:
             raise
 
 
-def _belong_to_the_parent(runs_command: bool) -> None:
-    """Interrupts are left to it, and nobody works on when it is gone."""
-    Command.is_one = runs_command
+def belong_to_the_parent() -> None:
+    """Interrupts are left to it, and nobody works on when it is gone. A limit may end the process."""
+    Command.is_one = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

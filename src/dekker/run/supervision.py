@@ -3,8 +3,10 @@
 Engines look at their limits themselves, and so give what they found before. Where something else takes long, or an
 engine does not look for too long, a thread of the core (`core/bindings/supervision.cpp`) steps in: a second behind the
 time, or where memory goes on growing, it makes `LimitReached` of a signal in the main thread; if that does not help, it
-writes the last words and ends the process with status 3. So only the command line is supervised, not a program that
-uses Dekker as a library.
+writes the last words and ends the process with status 3.
+
+In a program that uses Dekker as a library there is only the exception, in the main thread, and only as long as the
+program has no use for the signal.
 """
 
 from __future__ import annotations
@@ -49,11 +51,11 @@ def last_words(words: LastWords) -> Iterator[None]:
 @contextmanager
 def supervised(limits: Limits, *, memory_factor: int = 1) -> Iterator[None]:
     """Raises `LimitReached` if a limit is not kept, also for want of memory where there is none."""
-    if not Command.is_one or _State.active or threading.current_thread() is not threading.main_thread():
+    if _State.active or not _may_supervise(limits):
         yield from _with_memory_errors()
         return
     words = _State.last_words or _unknown
-    memory = limits.memory_mb * memory_factor if limits.memory_mb is not None else _all_megabytes()
+    memory = limits.memory_mb * memory_factor if limits.memory_mb is not None else _most_megabytes()
     earlier = signal.signal(SIGNAL, _raise)
     _State.active = True
     try:
@@ -61,6 +63,7 @@ def supervised(limits: Limits, *, memory_factor: int = 1) -> Iterator[None]:
             limits.timeout_s or 0.0,
             int(memory * 2**20),
             limits.memory_mb is not None,
+            Command.is_one,
             SIGNAL,
             list(words(TIME)),
             list(words(MEMORY)),
@@ -68,6 +71,13 @@ def supervised(limits: Limits, *, memory_factor: int = 1) -> Iterator[None]:
         yield from _with_memory_errors()
     finally:
         _end(earlier)
+
+
+def _may_supervise(limits: Limits) -> bool:
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    limited = limits.timeout_s is not None or limits.memory_mb is not None
+    return Command.is_one or (limited and signal.getsignal(SIGNAL) is signal.SIG_DFL)
 
 
 def _end(earlier: object) -> None:
@@ -97,6 +107,11 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 def _unknown(reason: str) -> Sequence[tuple[str, str]]:
     return (("", f"UNKNOWN: stopped by {reason}\n"),)
+
+
+def _most_megabytes() -> float:
+    """Where nobody says how many."""
+    return _all_megabytes() if Command.is_one else 0.0
 
 
 @cache

@@ -35,6 +35,11 @@ def own_places(context: Context, path: Path, reads: Set[int], entered: Entered) 
     return tuple(sorted(addresses))
 
 
+def is_chosen(path: Path, read: int) -> bool:
+    """A choice, or the read of a weak compare-exchange: whether that succeeds is chosen."""
+    return read < 0 or path.events[read].weak
+
+
 def is_since(read: int, entered: Entered) -> bool:
     """Whether it is a read or choice that came after the loop was entered."""
     return read >= entered.events if read >= 0 else -1 - read >= entered.choices
@@ -58,7 +63,7 @@ def _addresses(thread: int, world: World, path: Path, reads: Set[int], entered: 
     pending = list(reads)
     while pending:
         index = pending.pop()
-        event = path.events[index] if index >= 0 else None
+        event = None if is_chosen(path, index) else path.events[index]
         source = world.sources.get((thread, index))
         address = resolve(event.address.term, world.known) if event is not None else None
         if event is None or source is None or event.kind != "R" or event.waits or not isinstance(address, int):

@@ -48,7 +48,7 @@ class PathEvent:
 
     `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
     never takes the initial value. A write that is a `copy` may move what is indeterminate. What a read is `compared`
-    with decides whether a write follows."""
+    with decides whether a write follows, unless that is `weak`: then it may not follow all the same."""
 
     kind: str
     address: Value = UNSET
@@ -67,15 +67,17 @@ class PathEvent:
     waits: bool = False
     copy: bool = False
     compared: Value | None = None
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a `choose` gave; `position` events of the thread come before it."""
+    """What a `choose` gave; `position` events of the thread come before it. Whether a store-conditional succeeds is
+    chosen, too: it has no value, since its write says it."""
 
     position: int
     instruction: int
-    value: int
+    value: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +271,12 @@ def emit(path: Path, event: PathEvent) -> Path:
         function=frame.function.name,
     )
     return replace(path, events=(*path.events, event))
+
+
+def choose(path: Path, value: int | None) -> tuple[Path, frozenset[int]]:
+    """The path with a choice, and what stands for that among the reads of a value."""
+    chosen = Chosen(len(path.events), path.frames[-1].pc - 1, value)
+    return replace(path, choices=(*path.choices, chosen)), frozenset((choice_mark(len(path.choices)),))
 
 
 def depend(path: Path, value: Value) -> Path:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, singledispatch
 
-from dekker.engines.axiomatic.own_values import is_since, own_places
+from dekker.engines.axiomatic.own_values import is_chosen, is_since, own_places
 from dekker.engines.axiomatic.path import (
     UNSET,
-    Chosen,
     Context,
     Failure,
     Frame,
@@ -20,7 +19,7 @@ from dekker.engines.axiomatic.path import (
     Value,
     World,
     assume,
-    choice_mark,
+    choose,
     decided,
     depend,
     emit,
@@ -187,10 +186,15 @@ def _(instruction: StoreConditional, context: Context, path: Path, span: Span | 
     value = _truncate(evaluate(instruction.value, path, context), instruction.size)
     linked = path.linked
     path = replace(path, linked=None)
-    if linked is not None:
-        same_place = apply("eq", 64, address.term, path.events[linked].address.term)
-        yield from _succeed_conditionally(instruction, path, linked, address, value, same_place, span)
-    yield set_register(path, instruction.status, Value(1))
+    if linked is None:
+        yield set_register(path, instruction.status, Value(1))
+        return
+    same_place = apply("eq", 64, address.term, path.events[linked].address.term)
+    chosen, mark = choose(path, None)
+    for succeeded in _succeed_conditionally(instruction, chosen, linked, address, value, same_place, span):
+        status = Value(0, mark | {len(chosen.events)})
+        yield set_register(succeeded, instruction.status, status)
+    yield set_register(chosen, instruction.status, Value(1, mark))
 
 
 def _succeed_conditionally(
@@ -208,8 +212,7 @@ def _succeed_conditionally(
     for continued in assume(replace(path, events=events), same_place, True):
         event = PathEvent("W", address, instruction.size, value, instruction.order, tags, span=span)
         written = emit(continued, event)
-        written = replace(written, updates=(*written.updates, (linked, len(events), "lxsx")))
-        yield set_register(written, instruction.status, Value(0, frozenset((len(events),))))
+        yield replace(written, updates=(*written.updates, (linked, len(events), "lxsx")))
 
 
 def _update_tags(instruction: Rmw | CompareExchange) -> frozenset[str]:
@@ -251,7 +254,7 @@ def _(instruction: CompareExchange, context: Context, path: Path, span: Span | N
     expected = _truncate(evaluate(instruction.expected, path, context), size)
     desired = _truncate(evaluate(instruction.desired, path, context), size)
     old = _read_value(context, index)
-    equal = apply("eq", 8 * size, old.term, expected.term)
+    equal, weak = apply("eq", 8 * size, old.term, expected.term), instruction.weak
     reads = old.reads | expected.reads
     # Whether there is a write at all depends on what was read and on what was expected.
     desired = Value(desired.term, desired.reads, desired.picked | expected.picked | reads)
@@ -264,13 +267,14 @@ def _(instruction: CompareExchange, context: Context, path: Path, span: Span | N
 
     for continued in assume(path, equal, True):
         tags = _update_tags(instruction) | {"RMW"}
-        read = PathEvent("R", address, size, old, instruction.order, tags, span=span, compared=expected)
+        read = PathEvent("R", address, size, old, instruction.order, tags, span=span, compared=expected, weak=weak)
         after = emit(continued, read)
         after = emit(after, PathEvent("W", address, size, desired, instruction.order, tags, span=span))
         yield finish(replace(after, updates=(*after.updates, (index, index + 1, "amo"))), 1)
-    for continued in (path,) if instruction.weak else assume(path, equal, False):
+    for continued in (path,) if weak else assume(path, equal, False):
         tags = _update_tags(instruction)
-        read = PathEvent("R", address, size, old, instruction.failure_order, tags, span=span, compared=expected)
+        order = instruction.failure_order
+        read = PathEvent("R", address, size, old, order, tags, span=span, compared=expected, weak=weak)
         yield finish(emit(continued, read), 0)
 
 
@@ -317,7 +321,7 @@ def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> P
             places = own_places(context, path, reads, entered)
             if places is not None or not loop.exits[pc]:
                 history = passed_exit(history, (depth, head), pc, places is None, (*values, *(places or ())))
-        if any(read < 0 and is_since(read, entered) for read in reads):
+        if any(is_chosen(path, read) and is_since(read, entered) for read in reads):
             for leaving in loop.steered.get(pc, ()):
                 history = chosen_exit(history, (depth, head), leaving)
     return replace(path, loops=history)
@@ -371,9 +375,8 @@ def _(instruction: Print, context: Context, path: Path, span: Span | None) -> It
 @step.register
 def _(instruction: Choose, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     for number in range(instruction.low, instruction.high + 1):
-        chosen = Chosen(len(path.events), path.frames[-1].pc - 1, number & mask(64))
-        value = Value(chosen.value, frozenset((choice_mark(len(path.choices)),)))
-        yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
+        chosen, mark = choose(path, number & mask(64))
+        yield set_register(chosen, instruction.dst, Value(number & mask(64), mark))
 
 
 @step.register

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import (
-    Chosen,
     Context,
     Frame,
     Path,
@@ -23,7 +22,7 @@ from dekker.engines.axiomatic.path import (
     Spawned,
     Value,
     World,
-    choice_mark,
+    choose,
     depend,
     emit,
     evaluate,
@@ -259,9 +258,8 @@ def _(instruction: Recycle, context: Context, path: Path, span: Span | None) -> 
     size, path = _known(context, instruction.size, path, span)
     objects = sorted(start for start, length in world.discovered.freed if length == size)
     for start in (0, *objects):
-        chosen = Chosen(len(path.events), path.frames[-1].pc - 1, start)
-        value = Value(start, frozenset((choice_mark(len(path.choices)),)))
-        yield set_register(replace(path, choices=(*path.choices, chosen)), instruction.dst, value)
+        chosen, mark = choose(path, start)
+        yield set_register(chosen, instruction.dst, Value(start, mark))
 
 
 @step.register

@@ -30,11 +30,11 @@ def _steps(structure: Structure) -> Iterator[tuple[int, TraceEvent]]:
         yield -1, TraceEvent(0, 0, "P", value=alone)
     number = sum(event.initial for event in structure.events)
     for thread, path in enumerate(structure.paths):
-        choices = list(path.choices)
+        choices = [(chosen, chosen.value) for chosen in path.choices if chosen.value is not None]
         for index in range(len(path.events) + 1):
-            while choices and choices[0].position == index:
-                chosen = choices.pop(0)
-                yield -1, TraceEvent(thread, chosen.instruction, "C", value=chosen.value)
+            while choices and choices[0][0].position == index:
+                chosen, value = choices.pop(0)
+                yield -1, TraceEvent(thread, chosen.instruction, "C", value=value)
             if index < len(path.events):
                 event = structure.events[number]
                 yield number, _access(event, max(0, path.events[index].instruction))

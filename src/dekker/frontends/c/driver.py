@@ -16,7 +16,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +26,7 @@ from pathlib import Path
 
 from dekker.errors import InputError
 from dekker.frontends import CPP_EXTENSIONS
+from dekker.frontends.c.child_process import Finished, run_program
 from dekker.frontends.c.cprover import ASYNC_LABEL, declarations, require_no_threads, start_threads
 from dekker.source import Source
 
@@ -92,10 +92,11 @@ class _Call:
     folder: Path
     cache: Path
 
-    def run(self, output: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return _run([*self.command, *self.flags, *arguments, "-o", str(output)], self.cache)
+    def run(self, output: Path, *arguments: str) -> Finished:
+        command = [*self.command, *self.flags, *arguments, "-o", str(output)]
+        return run_program(command, _environment(self.cache))
 
-    def preprocess(self, output: Path, path: str) -> subprocess.CompletedProcess[str]:
+    def preprocess(self, output: Path, path: str) -> Finished:
         """zig refuses what belongs to later steps."""
         earlier = tuple(word for word in self.command if word not in ("-S", "-emit-llvm", "-mcpu=baseline"))
         return replace(self, command=earlier).run(output, "-E", path)
@@ -105,21 +106,21 @@ def _emit(call: _Call, path: str) -> tuple[str, str]:
     """LLVM IR and messages. If functions of CBMC are not declared, they are, and the compiler tries again."""
     output = call.folder / "module.ll"
     finished = call.run(output, path)
-    declared = declarations(finished.stderr) if finished.returncode else None
+    declared = declarations(finished.messages) if finished.status else None
     if declared is not None:
         header = call.folder / "cprover.h"
         header.write_text(declared, encoding="utf-8")
         finished = call.run(output, "-include", str(header), path)
-    if finished.returncode != 0 or not output.exists():
+    if finished.status != 0 or not output.exists():
         raise CompilerError(_complaint(finished, call.command))
-    return output.read_text(encoding="utf-8"), finished.stderr
+    return output.read_text(encoding="utf-8"), finished.messages
 
 
 def _with_threads(call: _Call, path: str) -> str:
     """A file with the preprocessed text in which labels that start threads are rewritten."""
     output = call.folder / ("preprocessed.cpp" if _is_cpp(path) else "preprocessed.c")
     finished = call.preprocess(output, path)
-    if finished.returncode != 0 or not output.exists():
+    if finished.status != 0 or not output.exists():
         raise CompilerError(_complaint(finished, call.command))
     output.write_text(start_threads(output.read_text(encoding="utf-8")), encoding="utf-8")
     return str(output)
@@ -199,15 +200,6 @@ def _zig() -> str:
     return str(program)
 
 
-def _run(command: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", env=_environment(cache), check=False
-        )
-    except OSError as error:
-        raise InputError(f"{command[0]}: {error.strerror}", hint="name a clang with --cc") from None
-
-
 def _environment(cache: Path) -> dict[str, str]:
     defaults = {"ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache), "LC_ALL": "C.UTF-8"}
     return defaults | os.environ
@@ -228,6 +220,6 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="dekker-zig-"))
 
 
-def _complaint(finished: subprocess.CompletedProcess[str], command: Sequence[str]) -> str:
-    text = finished.stderr.strip()
-    return text or f"`{command[0]}` ended with status {finished.returncode} and said nothing"
+def _complaint(finished: Finished, command: Sequence[str]) -> str:
+    text = finished.messages.strip()
+    return text or f"`{command[0]}` ended with status {finished.status} and said nothing"

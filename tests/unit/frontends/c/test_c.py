@@ -68,7 +68,7 @@ def test_another_compiler_can_be_named(tmp_path: Path) -> None:
     fake.write_text(f'#!/bin/sh\nwhile [ "$1" != "-o" ]; do shift; done\ncp {module} "$2"\n')
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     assert run(parse_c([str(path)], Options(compiler=str(fake)))).value == 3
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such program"):
         parse_c([str(path)], Options(compiler="/no/such/clang"))
 
 
