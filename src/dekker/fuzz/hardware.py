@@ -206,8 +206,8 @@ def _exclusive(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: E
 
 
 def _retry(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr, value: int) -> None:
-    """A pair that is tried until it succeeds; maybe it waits for a zero, as a lock does, and comes behind other accesses
-    of the round, on which its address may depend."""
+    """A pair that is tried until it succeeds; maybe it waits for a zero, as a lock does, and comes behind other
+    accesses of the round, on which its address may depend."""
     again = f"A{len(builder.instructions)}"
     builder.labels[again] = len(builder.instructions)
     if draw.integer(0, 4) == 0:
