@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dekker.cat.model import Model
 from dekker.execution import FROM_INITIAL, Event, Execution
 from dekker.ir.layout import GAP
+from dekker.replay.demangle import demangled
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import flagged_pairs
 from dekker.replay.machine import POINTER, UNINITIALISED, WAITING, Failure
@@ -47,7 +48,8 @@ def _assertion(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     if call is None:
         kind = "overflow" if failure.message.startswith(_OVERFLOW) else "assertion"
         return _finding(failure, kind, failure.message)
-    return _finding(failure, "lock misuse" if _LOCKS.search(call[1]) else "library misuse", failure.message)
+    kind = "lock misuse" if _LOCKS.search(call[1]) else "library misuse"
+    return _finding(failure, kind, failure.message.replace(call[1], demangled(call[1]), 1))
 
 
 def _bad_call(failure: Failure, replayed: Replayed, names: Names) -> Finding:
