@@ -94,13 +94,10 @@ class Accesses {
     ThreadState& thread = state.threads[at(t)];
     const Instruction& i = *current(thread);
     const Address address = evaluate(thread, i.address);
-    const Value value = evaluate(thread, i.value);
+    const KnownBits stored = known(thread, i.value);
     thread.link_size = 0;
     touch(state, address, i.size, true);
-    if (succeeds) {
-      write(state, t, address, i.size, value);
-      note({ActionKind::write, place(thread, t), address, i.size, value & low_bits(8u * i.size)});
-    }
+    if (succeeds && !update_memory(state, t, i, address, stored.value, stored.undefined)) return;
     thread.in(i.destination) = succeeds ? 0 : 1;
     ++thread.frames.back().pc;
   }

@@ -499,11 +499,8 @@ class Machine : public Accesses {
     }
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
-    const bool is_partly = i.is_unset && size != 0;
-    const std::size_t n_bytes = map_.content_size(size);
-    HeapObject object{start, is_partly ? contents_.unset(n_bytes, size) : contents_.zeroes(n_bytes),
-                      static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
-    object.is_partly = is_partly;
+    HeapObject object{start, 0, static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
+    set_new_content(object, i.is_unset);
     if (options_.leaks && !i.is_stack && !i.is_permanent) set_origin(object, thread);
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
@@ -515,6 +512,12 @@ class Machine : public Accesses {
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;
+  }
+
+  void set_new_content(HeapObject& object, bool is_unset) {
+    const std::size_t n_bytes = map_.content_size(object.size);
+    object.is_partly = is_unset && object.size != 0;
+    object.content = object.is_partly ? contents_.unset(n_bytes, object.size) : contents_.zeroes(n_bytes);
   }
 
   static void set_origin(HeapObject& object, const ThreadState& thread) {
@@ -535,7 +538,7 @@ class Machine : public Accesses {
     touch_frees(true);
     object.is_live = true;
     object.has_word = false;
-    object.content = contents_.zeroes(map_.content_size(object.size));
+    set_new_content(object, i.is_unset);
     if (options_.leaks) set_origin(object, thread);
     state.memory.number = unnumbered;
     note({ActionKind::renew, place(thread, t), address});
