@@ -85,6 +85,11 @@ class Accesses {
     if (touched != nullptr) touched->push_back(frees(writes));
   }
 
+  // A store-conditional can only succeed where the last load-linked went.
+  static bool is_linked(const ThreadState& thread, Address address, std::uint8_t size) {
+    return thread.link == address && thread.link_size == size;
+  }
+
   void conditional_store(State& state, std::int32_t t, bool succeeds) {
     ThreadState& thread = state.threads[at(t)];
     const Instruction& i = *current(thread);

@@ -157,9 +157,9 @@ class Machine : public Accesses {
       case Operation::refuse: throw Refused{place(thread, t)};
       case Operation::measure: measure(state, t, *i); return;
       case Operation::renew: renew(state, t, *i); break;
+      case Operation::store_conditional: conditional_store(state, t, false); return;  // elsewhere than its load
       case Operation::recycle:
-      case Operation::choose:
-      case Operation::store_conditional: break;  // several outcomes: steps.hpp
+      case Operation::choose: break;  // several outcomes: steps.hpp
     }
     if (thread.status == ThreadStatus::running) ++thread.frames.back().pc;
   }
@@ -196,11 +196,12 @@ class Machine : public Accesses {
   Readiness access_readiness(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.address);
+    if (i.operation == Operation::store_conditional && !is_linked(thread, address, i.size))  // it fails
+      return thread.link_size == 0 ? Readiness::choice : Readiness::local;
     const Location place = map_.locate(state.memory, address, i.size);
     if (place.content == nullptr || undefined(thread, i.address) != 0) return Readiness::local;  // it fails
     if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
-    if (i.operation == Operation::store_conditional)
-      return thread.link_size == 0 ? Readiness::choice : Readiness::visible;
+    if (i.operation == Operation::store_conditional) return Readiness::visible;
     if (i.operation == Operation::compare_exchange && i.is_weak) return Readiness::visible;
     if (thread.in_section && !has_buffers()) return Readiness::local;  // nobody else takes a step
     const bool is_plain_store = i.operation == Operation::store;
