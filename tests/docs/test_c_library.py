@@ -22,7 +22,7 @@ CLASSES |= {
     "float",
     "double",
 }
-CLASSES |= {"new", "delete", "float", "double", "mfence", "lwsync"}
+CLASSES |= {"new", "delete", "float", "double", "mfence", "lwsync", "mtx_t", "cnd_t"}
 ENGINES = ("states", "axiomatic")
 NOT_FUNCTIONS = re.compile(rf"std::.*|\w+\.h|__atomic_|__sync_|__VERIFIER_atomic_|{'|'.join((*CLASSES, *ENGINES))}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dekker.cat.model import Model
 from dekker.execution import BASE_RELATIONS, INITIAL_THREAD, Event, Execution, Trace, base_value, pairs
@@ -22,6 +22,7 @@ from dekker.replay.rebuild import Replayed
 from dekker.replay.world import Stack
 from dekker.witness import (
     FLAG,
+    GONE,
     SATISFIES,
     VIOLATES,
     Choice,
@@ -133,13 +134,16 @@ def _events(names: Names, replayed: Replayed) -> tuple[WitnessEvent, ...]:
     letters = 0
     for event, instruction in zip(replayed.execution.events, replayed.instructions, strict=True):
         stack: Stack = ()
+        is_end = False
         if event.initial:
             name = f"init({names.location(event.address)})"
         else:
             name = letter_name(letters)
             letters += 1
-            stack = replayed.done(event).stack
-        found.append(_event(name, event, instruction, names, stack))
+            done = replayed.done(event)
+            stack, is_end = done.stack, done.release
+        told = _event(name, event, instruction, names, stack)
+        found.append(replace(told, shown=GONE) if is_end else told)
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dekker.execution import INITIAL_THREAD
 from dekker.report.execution_text import WIDTH, wrapped
 from dekker.report.run_rows import Row, Rows, user_frames
-from dekker.witness import Finding, Frames, Witness, WitnessEvent, WitnessFrame
+from dekker.witness import GONE, Finding, Frames, Witness, WitnessEvent, WitnessFrame
 
 FIRST_ROWS, LAST_ROWS = 12, 28
 """Of a thread that has more, the others are left out."""
@@ -238,6 +238,8 @@ class _View:
                 yield f"fence {event.fence}"
             elif (told := about_thread(event)) is not None:
                 yield told
+            elif event.kind == "W" and event.shown == GONE:
+                yield f"{event.location} is gone from here on"
             elif event.kind == "W":
                 yield f"writes {event.location} = {event.shown}"
             elif updated.get(number) in row.events:

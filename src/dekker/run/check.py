@@ -31,10 +31,14 @@ from dekker.run.slices import NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.run.supervision import supervised
+from dekker.source import Span, is_library
 from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 
 ARCHITECTURE_OF_C = "C"
-UNCHECKED = ("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers")
+UNCHECKED = (
+    *("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers"),
+    *("spin locks that another thread unlocks", "a std::mutex that ends while it is locked"),
+)
 OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
 DEFAULT_SEARCH = Search()
@@ -214,7 +218,7 @@ def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str
     if program.architecture != ARCHITECTURE_OF_C:
         return ()
     found = UNCHECKED if options.dialect.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
-    return found if model in OF_C else (*found, "data races")
+    return found if model in OF_C else (*found, "data races", "accesses that nothing orders after an allocation")
 
 
 def _limits_used(limits: Limits, result: Result) -> Limits:
@@ -255,7 +259,12 @@ def leaves_pointers_open(program: Program) -> bool:
 
 
 def _reuse(program: Program) -> bool | None:
-    return reuses_freed_memory(program) if frees_and_allocates(program) else None
+    return reuses_freed_memory(program) if frees_and_allocates(program, _is_of_user) else None
+
+
+def _is_of_user(span: Span | None) -> bool:
+    """Nobody but `std::thread` has pointers to what it allocates itself."""
+    return span is None or "/__thread/" not in span.source.name or not is_library(span.source.name)
 
 
 def _bounded(found: Verdict, ranges: tuple[tuple[int, int], ...]) -> Verdict:

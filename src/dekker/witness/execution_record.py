@@ -118,6 +118,10 @@ class Finding:
         return self.stack[-1] if self.stack else None
 
 
+GONE = "gone"
+"""What the end of an object writes to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class WitnessEvent:
     """`index` is the position in program order, `instruction` that in the function that ran; initial writes belong to

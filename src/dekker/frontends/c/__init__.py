@@ -18,6 +18,7 @@ from dekker.frontends.c.llvm.module import Module
 from dekker.frontends.c.lowering.unit import ARCHITECTURE, SourceNeeded, lower_program
 from dekker.frontends.c.runtime import RUNTIME, Runtime, source_flags
 from dekker.frontends.c.runtime.sections import with_section_lock
+from dekker.frontends.c.sanitizing import FLAGS, as_requirements
 from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.ir.passes.specification import loosen
 from dekker.ir.program import Program
@@ -43,11 +44,17 @@ def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runti
     options = options or Options()
     if not paths:
         raise InputError("no file is named")
-    compiled = [compile_file(path, options.flags, options.compiler) for path in paths]
+    compiled = [_compile(path, options) for path in paths]
     source = compiled[0].source if not compiled[0].compiled else read_source(str(Path(paths[0]).absolute()))
     program = loosen(with_section_lock(_lower(compiled, Path(paths[0]).stem, source, options, runtime)))
     validate(program)
     return program
+
+
+def _compile(path: str, options: Options, flags: tuple[str, ...] = ()) -> Compiled:
+    if not options.dialect.overflow:
+        return compile_file(path, (*options.flags, *flags), options.compiler)
+    return as_requirements(compile_file(path, (*options.flags, *flags, *FLAGS), options.compiler))
 
 
 def _lower(compiled: list[Compiled], name: str, source: Source, options: Options, runtime: Runtime) -> Program:
@@ -57,5 +64,5 @@ def _lower(compiled: list[Compiled], name: str, source: Source, options: Options
         try:
             return lower_program(name, linkage, runtime, options.nondet, source, options.dialect)
         except SourceNeeded as needed:
-            more = compile_file(needed.path, (*options.flags, *source_flags()), options.compiler)
+            more = _compile(needed.path, options, source_flags())
             compiled.append(replace(more, source=Source(needed.path, more.source.text)))

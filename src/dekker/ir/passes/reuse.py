@@ -27,7 +27,7 @@ The pass moves instructions, so it goes before all others, and a witness is one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from dekker.ir.expressions import ONE, ZERO, Binary, Const, Expr, Reg
@@ -48,6 +48,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.layout import FREED_WORD, FREED_WORD_SIZE
 from dekker.ir.program import Function, Program
+from dekker.source import Span
 
 
 def is_reusable(step: Instruction) -> bool:
@@ -55,10 +56,12 @@ def is_reusable(step: Instruction) -> bool:
     return isinstance(step, Allocate) and not step.stack and not step.permanent
 
 
-def frees_and_allocates(program: Program) -> bool:
-    """Whether it makes a difference if freed memory is allocated again."""
-    steps = [step for function in program.functions for step in function.body]
-    return any(isinstance(step, Free) for step in steps) and any(map(is_reusable, steps))
+def frees_and_allocates(program: Program, counts: Callable[[Span | None], bool] = lambda span: True) -> bool:
+    """Whether it makes a difference if freed memory is allocated again; `counts` says which places do."""
+    steps = [(step, function.span(index)) for function in program.functions for index, step in enumerate(function.body)]
+    return any(isinstance(step, Free) for step, _ in steps) and any(
+        is_reusable(step) and counts(span) for step, span in steps
+    )
 
 
 def reuses_freed_memory(program: Program) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.frontends.c.programs import needs_compiler
 
+from dekker.report.check_report import run_text
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions, check
 
@@ -379,6 +380,21 @@ def test_variables_of_threads_that_have_ended(tmp_path: Path, text: str, engine:
     assert found[0] == "use after scope"
 
 
+def test_the_end_of_a_variable_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(
+        _HEADERS
+        + """
+        int *_Atomic shared; void *f(void *a) { int k = 1; shared = &k; return 0; }
+        int main(void) { pthread_t id; pthread_create(&id, 0, f, 0); int *q = shared; if (q) assert(*q == 1);
+          pthread_join(id, 0); return 0; }"""
+    )
+    (violation, *_) = check([str(file)], CheckOptions("power", "rsmc")).violations
+    assert violation.finding.kind == "use after scope"
+    assert violation.witness is not None
+    assert "k is gone from here on" in run_text(violation.witness, None)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_variables_of_threads_that_go_on(tmp_path: Path, engine: str) -> None:
     text = """
@@ -427,7 +443,9 @@ def test_locks_of_cplusplus_that_end(tmp_path: Path) -> None:
           { std::unique_lock l(m); c.wait(l, [&] { return x == 1; }); }
           other.join(); return 0; }"""
     )
-    assert check([str(file)], CheckOptions("cpp20", "rsmc")).verdict is Verdict.SAFE
+    report = check([str(file)], CheckOptions("cpp20", "rsmc"))
+    assert report.verdict is Verdict.SAFE
+    assert report.reuse is None, "only std::thread allocates"
 
 
 @pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])

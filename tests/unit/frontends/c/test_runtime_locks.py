@@ -12,6 +12,8 @@ from dekker.engines.rsmc.engine import run
 from dekker.ir.instructions import CompareExchange, Order, Store
 from dekker.ir.layout import layout
 from dekker.models import load_model
+from dekker.result import Verdict
+from dekker.run.check import CheckOptions, check
 from dekker.task import Task
 
 pytestmark = needs_compiler
@@ -250,3 +252,49 @@ def test_readers_are_there_together(tmp_path: Path) -> None:
     attempt = "if (pthread_rwlock_trywrlock(&w)) busy = 1; else pthread_rwlock_unlock(&w);"
     result = result_of(tmp_path, two_threads(reader, attempt, before=before, check="assert(!busy);"))
     assert messages(result) == {"the assertion `!busy` fails"}
+
+
+# --- std::lock
+
+
+def locking(first: str, second: str, tmp_path: Path, engine: str, model: str) -> list[str]:
+    """What goes wrong if two threads lock with these statements."""
+    file = tmp_path / "program.cpp"
+    file.write_text(f"""
+        #include <cassert>
+        #include <mutex>
+        #include <thread>
+        std::mutex m, n; int x;
+        void keep(std::mutex &l) {{ l.lock(); }}
+        int main() {{ std::thread a([] {{ {first} }}), b([] {{ {second} }}); a.join(); b.join(); assert(x == 2); }}""")
+    report = check([str(file)], CheckOptions(model, engine))
+    assert report.violations or report.verdict is Verdict.SAFE
+    return [violation.finding.kind for violation in report.violations]
+
+
+BOTH = "std::scoped_lock l(m, n); x++;"
+CROSSED = "std::scoped_lock l(n, m); x++;"
+NESTED = "std::lock_guard k(n); std::lock_guard l(m); x++;"
+
+
+@pytest.mark.parametrize(("engine", "model"), [("rsmc", "cpp20"), ("states", "sc"), ("rsmc", "power")])
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [
+        (CROSSED, []),
+        (NESTED, []),
+        ("std::lock_guard l(m); x++;", []),
+        ("x++; keep(m);", ["deadlock"]),
+        ("x++; keep(n);", ["deadlock"]),
+    ],
+)
+def test_locking_both_of_two_mutexes(tmp_path: Path, second: str, found: list[str], engine: str, model: str) -> None:
+    first = BOTH.replace("x++;", "") if found else BOTH
+    kinds = locking(first, second.replace("x++", "x += 2") if found else second, tmp_path, engine, model)
+    assert kinds[:1] == found
+
+
+def test_a_failed_attempt_of_std_lock_is_seen_by_who_tries(tmp_path: Path) -> None:
+    """It holds one mutex while it waits for the other."""
+    tries = "n.lock(); if (m.try_lock()) { m.unlock(); x++; } n.unlock();"
+    assert locking(BOTH, tries, tmp_path, "states", "sc")[:1] == ["assertion"]

@@ -273,11 +273,77 @@ def test_other_models(tmp_path: Path, model: str, engine: str) -> None:
         ("u = u * u", False),
         ("x = x - 1", False),
         ("c++", False),
+        ("x = one << 31", True),
+        ("x = 2 << 30 + one - 1", True),
+        ("x = -one << 2", True),
+        ("x <<= one", True),
+        ("l = (long)one << 63", True),
+        ("u = u << 31", False),
+        ("x = one << 30", False),
+        ("x = abs(-x - 1)", True),
+        ("l = labs(-l - 1)", True),
+        ("x = abs(-x)", False),
+        ("x = (int)d", True),
+        ("u = (unsigned)-d", True),
+        ("l = (long)(d * d * d)", True),
+        ("l = (long)d", False),
+        ("x = (int)(d / 2)", False),
     ],
 )
 def test_overflow(tmp_path: Path, statement: str, is_wrong: bool, engine: str) -> None:
     text = """
         int x = 2147483647; unsigned u = 4294967295u; long l = 9223372036854775807L; signed char c = 127;
+        int one = 1; double d = 3e9;
         int main(void) { %s; return 0; }"""
     assert _kind(tmp_path, text % statement, engine, overflow=True) == ("overflow" if is_wrong else None)
     assert _kind(tmp_path, text % statement, engine) is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "x = x / zero",
+        "x = x % zero",
+        "x = (-x - 1) / minus",
+        "x = (-x - 1) % minus",
+        "div(x, zero)",
+        "div(-x - 1, minus)",
+    ],
+)
+def test_quotients(tmp_path: Path, statement: str, engine: str) -> None:
+    text = "int x = 2147483647, zero, minus = -1; int main(void) { %s; return 0; }"
+    assert _kind(tmp_path, text % statement, engine) == "assertion"
+
+
+@pytest.mark.parametrize(
+    ("standard", "statement", "is_wrong"),
+    [
+        ("c++17", "x = one << 31", False),
+        ("c++17", "x = one << 31 << 1", True),
+        ("c++17", "x = -one << 2", True),
+        ("c++20", "x = -one << 2", False),
+        ("c++20", "x = one << 31", False),
+        ("c++20", "x = x + one", True),
+    ],
+)
+def test_shifts_of_cplusplus(tmp_path: Path, standard: str, statement: str, is_wrong: bool) -> None:
+    file = tmp_path / "program.cpp"
+    file.write_text(f"int x = 2147483647, one = 1; int main() {{ {statement}; return 0; }}")
+    options = CheckOptions("sc", "rsmc", flags=(f"-std={standard}",), dialect=Dialect(overflow=True))
+    assert [violation.finding.kind for violation in check([str(file)], options).violations] == ["overflow"] * is_wrong
+
+
+@pytest.mark.parametrize("statement", ["y = 1 << r", "y = (int)(double)r + 1"])
+def test_checks_are_no_branches(tmp_path: Path, statement: str) -> None:
+    """Load buffering: nothing depends on a check but what is computed there."""
+    text = """
+        #include <stdatomic.h>
+        _Atomic int a, b; int y;
+        void *f(void *p) { int r = atomic_load_explicit(&a, memory_order_relaxed); STATEMENT;
+          atomic_store_explicit(&b, 1, memory_order_relaxed); return 0; }
+        void *g(void *p) { int r = atomic_load_explicit(&b, memory_order_relaxed);
+          atomic_store_explicit(&a, 1, memory_order_relaxed); assert(!r || !atomic_load(&a) || y != 2); return 0; }
+        int main(void) { pthread_t t, u; pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+          pthread_join(t, 0); pthread_join(u, 0); assert(y != 2); return 0; }"""
+    assert _kind(tmp_path, text.replace("STATEMENT", statement), "rsmc", "aarch64", overflow=True) == "assertion"

@@ -45,7 +45,7 @@ def lower_binary(emitter: Emitter, op: str, kind: Type, left: Parts, right: Part
         return wide.lower_binary(emitter, op, width, (left[0], left[1]), (right[0], right[1]))
     divisor = right[0]
     if op in _DIVISIONS:
-        divisor = _guarded(emitter, op, width, left[0], divisor)
+        divisor = require_quotient(emitter, op, width, left[0], divisor)
     if op in _SHIFTS:
         divisor = _checked_count(emitter, width, divisor)
     return (binary(op, width, left[0], divisor),)
@@ -59,7 +59,7 @@ def _checked_count(emitter: Emitter, width: int, count: Expr) -> Expr:
     return count
 
 
-def _guarded(emitter: Emitter, op: str, width: int, left: Expr, right: Expr) -> Expr:
+def require_quotient(emitter: Emitter, op: str, width: int, left: Expr, right: Expr) -> Expr:
     if not isinstance(right, Const):
         right = emitter.keep(right)
         emitter.require(right if width == 64 else truncate(width, right), "division by zero", loose=True)
@@ -76,6 +76,11 @@ def _guarded(emitter: Emitter, op: str, width: int, left: Expr, right: Expr) -> 
 
 OVERFLOW = "signed overflow"
 OVERFLOWING = {"add": "sum", "sub": "difference", "mul": "product"}
+
+
+def require_absolute(emitter: Emitter, width: int, value: Expr) -> None:
+    fits = binary("ne", width, value, Const(1 << (width - 1)))
+    emitter.require(fits, f"{OVERFLOW}: the absolute value does not fit {width} bits", loose=True)
 
 
 def signed_overflow(emitter: Emitter, op: str, width: int, left: Expr, right: Expr, result: Expr) -> Expr:

@@ -8,7 +8,7 @@ from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Number
 from dekker.frontends.c.llvm.types import Type
 from dekker.frontends.c.lowering import wide
-from dekker.frontends.c.lowering.arithmetic import lower_binary, signed_overflow
+from dekker.frontends.c.lowering.arithmetic import lower_binary, require_absolute, signed_overflow
 from dekker.frontends.c.lowering.arithmetic import width_of as any_width
 from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
 from dekker.frontends.c.lowering.emitter import Emitter
@@ -118,8 +118,11 @@ def _extreme(comparison: str) -> Handler:
 
 
 def _absolute(f: FunctionLowering, call: syntax.Call) -> None:
+    """C leaves open what that of the smallest number is."""
     width = width_of(call.type)
     (value,) = _kept(f, call, 1)
+    if f.unit.dialect.overflow:
+        require_absolute(f.emitter, width, value)
     negative = binary("slt", width, value, ZERO)
     f.define(call.result, (select(negative, unary("neg", width, value), value),))
 

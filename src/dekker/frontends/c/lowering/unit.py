@@ -185,9 +185,13 @@ class Unit:
             raise SourceNeeded(source)
         return True
 
+    def _known(self, name: str) -> External | None:
+        found = self.runtime.find(name)
+        return found if found is None or found.applies is None or found.applies(self.linkage) else None
+
     def external(self, symbol: Linked, name: str) -> External | None:
         """The function of the runtime library that a name stands for."""
-        found = self.runtime.find(name)
+        found = self._known(name)
         if found is None or found.overrides:
             return found
         linked = self.resolve(symbol, name)
@@ -315,7 +319,7 @@ class Unit:
     def _add_function(self, linked: Linked) -> None:
         assert isinstance(linked.entity, Header)
         header = linked.entity
-        external = self.runtime.find(header.name)
+        external = self._known(header.name)
         if external is None and not linked.defined:
             self.functions[linked.name] = Function(linked.name, (), (Refuse(left_out_message(linked.name)),))
             return
@@ -330,7 +334,7 @@ class Unit:
 
     def _atomic_operation(self, caller: Linked, name: str) -> tuple[Header, list[Block]] | None:
         found = self.resolve(caller, name)
-        if found is None or not found.defined or found.unit is not caller.unit or self.runtime.find(name) is not None:
+        if found is None or not found.defined or found.unit is not caller.unit or self._known(name) is not None:
             return None
         header = found.entity
         return (header, found.module.blocks(header.name)) if isinstance(header, Header) else None

@@ -12,13 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from dekker.frontends.c.linking import Linkage
 from dekker.frontends.c.lowering.expressions import binary
 from dekker.frontends.c.runtime.basic import ends, nothing
 from dekker.frontends.c.runtime.cplusplus import throw
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import (
     CPLUSPLUS,
+    chosen_templates,
     construct_mutex,
+    holding,
     lock_mutex,
     on_mutex,
     template,
@@ -28,6 +31,7 @@ from dekker.frontends.c.runtime.locks import (
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.threads import join
 from dekker.frontends.c.runtime.waiting import timed_wait, wait
+from dekker.frontends.c.runtime.whole_program import matches
 from dekker.ir.expressions import ONE, ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Free, Load, Store
 
@@ -44,6 +48,15 @@ def _try_lock(call: ExternalCall) -> Expr:
 
 def _try_lock_for(call: ExternalCall) -> Expr:
     return binary("eq", 32, try_lock_mutex(call, call.argument(0), CPLUSPLUS, 1), ZERO)
+
+
+def _lock_both(call: ExternalCall) -> None:
+    first, *others = holding(call, call.argument(0), CPLUSPLUS)
+    expand(call, "lock_both", first, call.argument(1), *others, instead=chosen_templates(call))
+
+
+def _nobody_tries(linkage: Linkage) -> bool:
+    return not matches(linkage, _TRIES_TO_LOCK)
 
 
 def _unlock(call: ExternalCall) -> None:
@@ -184,10 +197,18 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     "_ZNSt3__122__libcpp_verbose_abortEPKcz": _throws("libc++ gives up"),
 }
 
+_MUTEXES = "5mutex|11timed_mutex|15recursive_mutex|21recursive_timed_mutex"
+_TRIES_TO_LOCK = re.compile(
+    rf"^define (?![^\n]*@_ZNSt3__14lock)[^\n]*\{{\n(?:[^\n}}][^\n]*\n|\n)*?[^\n]*@_ZNSt3__1(?:{_MUTEXES})8try_lock",
+    re.MULTILINE,
+)
 _SET_DATA = r"_ZNSt3__121__thread_specific_ptrINS_15__thread_structEE11set_pointerE\w+"
 
 CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
     re.compile(rf"{_SHARED}D[012]B?\w*Ev"): External(_ending("rwlock_unlocked"), overrides=True),
+    re.compile(rf"_ZNSt3__14lock(B\w+?)?INS_({_MUTEXES})ES1_EEvRT_RT0_"): External(
+        _lock_both, overrides=True, needs_context=True, applies=_nobody_tries
+    ),
     re.compile(_SET_DATA): External(_release_data, overrides=True),
     re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
     re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from dekker.frontends.c.linking import Linkage
 from dekker.frontends.c.llvm.syntax import Instruction
 from dekker.frontends.c.llvm.types import Integer, Type
 from dekker.frontends.c.lowering.arithmetic import Parts
@@ -88,12 +89,14 @@ Handler = Callable[[ExternalCall], Expr | Parts | None]
 @dataclass(frozen=True, slots=True)
 class External:
     """`overrides`: it also replaces a definition that the program has. `returns`: control goes on behind the call.
-    `needs_context`: it uses objects of the running thread."""
+    `needs_context`: it uses objects of the running thread. `applies`: whether it stands for the function in this
+    program."""
 
     handler: Handler
     overrides: bool = False
     returns: bool = True
     needs_context: bool = False
+    applies: Callable[[Linkage], bool] | None = None
 
 
 class Runtime:

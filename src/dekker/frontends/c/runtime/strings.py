@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from dekker.frontends.c.lowering.arithmetic import require_absolute, require_quotient
 from dekker.frontends.c.lowering.byte_loops import copy_any, fill_any
 from dekker.frontends.c.lowering.expressions import binary, select, sign_extend, truncate
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
@@ -137,7 +138,7 @@ def _divide(width: int) -> Handler:
     """`div`: quotient and remainder, in one register if both fit."""
 
     def lower(call: ExternalCall) -> Expr | tuple[Expr, ...]:
-        call.emitter.require(binary("ne", width, call.argument(1), ZERO), f"`{call.name}`: division by zero")
+        require_quotient(call.emitter, "sdiv", width, *_two(call))
         quotient, remainder = (binary(op, width, *_two(call)) for op in ("sdiv", "srem"))
         if width == 64:
             return quotient, remainder
@@ -147,6 +148,8 @@ def _divide(width: int) -> Handler:
 
 
 def _absolute(call: ExternalCall) -> Expr:
+    if call.lowering.unit.dialect.overflow:
+        require_absolute(call.emitter, call.width, call.argument(0))
     value = sign_extend(call.width, 64, call.argument(0))
     flipped = binary("ashr", 64, value, Const(63))
     return truncate(call.width, binary("sub", 64, binary("xor", 64, value, flipped), flipped))

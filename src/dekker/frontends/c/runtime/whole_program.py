@@ -33,7 +33,11 @@ def is_used(call: ExternalCall, *names: str) -> bool:
 
 def has_match(call: ExternalCall, pattern: re.Pattern[str]) -> bool:
     """Does the text of any module contain this?"""
-    return _facts(call.lowering.unit.linkage).contains(pattern)
+    return matches(call.lowering.unit.linkage, pattern)
+
+
+def matches(linkage: Linkage, pattern: re.Pattern[str]) -> bool:
+    return _facts(linkage).contains(pattern)
 
 
 def has_static_kinds(call: ExternalCall) -> bool:
