@@ -161,6 +161,7 @@ BASE_RELATIONS: dict[str, str] = {
     "rmw": "read and write halves of a successful atomic update",
     "amo": "the part of rmw that comes from single instructions",
     "lxsx": "the part of rmw that comes from load-linked/store-conditional pairs",
+    "allocation": "the first event of a thread behind an allocation, and the accesses of other threads to the object",
 }
 
 # Final writes depend on coherence, so they are a base set without a predicate on events.
@@ -168,6 +169,9 @@ FINAL_WRITES = "FW"
 
 DATA_RACE = "data-race"
 """The flag that models raise for two accesses that race, if one is not atomic."""
+
+USE_BEFORE_ALLOCATION = "use-before-allocation"
+"""The flag for accesses that nothing orders after the allocation of their object."""
 
 DYNAMIC_NAMES = frozenset(("rf", "co", "fr", FINAL_WRITES))
 
@@ -186,6 +190,7 @@ PRIMITIVE_RELATIONS = (
     "status-ctrl",
     "amo",
     "lxsx",
+    "allocation",
 )
 
 

@@ -131,7 +131,7 @@ def _refuted(result: Result, condition: Condition | None) -> bool:
     match condition.quantifier:
         case Quantifier.EXISTS:
             covered_everything = result.stopped_by is None and not result.cut and not result.bound
-            return covered_everything and result.satisfying == 0
+            return covered_everything and result.came_to_end and result.satisfying == 0
         case Quantifier.NOT_EXISTS:
             return result.satisfying > 0
         case Quantifier.FORALL:

@@ -134,6 +134,33 @@ def test_new_memory_or_the_same_with_new_content(model: str) -> None:
         assert not result.violations, name
 
 
+ONLY_IF_THE_SAME = """
+function other(p) {
+  store.8 [p] = 5
+  free p
+}
+function main() {
+  p = allocate 8
+  t = spawn &other(p)
+  join t
+  q = allocate 8 CONTENT
+  branch p ne.64 q -> end
+  v = load.8 [q]
+  branch v eq.64 0 -> end
+  store.8 [&out] = 1
+end:
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "pso", "rc11", "power", "aarch64"])
+@pytest.mark.parametrize(("content", "kinds"), [("", {"uninitialised"}), ("zeroed", set())])
+def test_what_memory_held_before_is_gone(model: str, content: str, kinds: set[str]) -> None:
+    for name, result in results(ONLY_IF_THE_SAME.replace("CONTENT", content), model).items():
+        assert {item.kind for item in result.violations} == kinds, name
+        assert set(result.states) <= {(0,)}, name
+
+
 @pytest.mark.parametrize("model", ["sc", "tso", "rc11", "power", "aarch64"])
 def test_a_freed_object_is_allocated_once(model: str) -> None:
     for name, result in results(ONLY_ONE_GETS_IT, model).items():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from tests.strategies.forwarding_chains import forwarding_chains
-from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, programs
+from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, PLAIN_ACCESSES, RETRIES, programs
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
@@ -17,16 +17,19 @@ from dekker.ir.program import Program
 from dekker.ir.text import parse_program, print_program
 from dekker.models import OF_C, load_model
 from dekker.result import Result
+from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Task
 
 EXAMPLES = 40
 CAMPAIGN_EXAMPLES = 1000
+ORACLE_S, LOOPS_S = 30.0, 0.5
 
 FLAVOURS = {
     "plain": PLAIN_ACCESSES,
     "updates": HARDWARE,
     "updates that succeed": replace(HARDWARE, exclusives=False, compares=False),
+    "retries": replace(RETRIES, max_total=6, max_threads=3),
     "annotated": ANNOTATED,
     "c11": C11,
     "c11 without updates": replace(C11, updates=False),
@@ -34,6 +37,7 @@ FLAVOURS = {
 CASES = [
     *((model, "plain") for model in COMMIT_ORDERS if model not in OF_C),
     *((model, "updates") for model in COMMIT_ORDERS if model not in {*OF_C, *NOT_FOR_UPDATES}),
+    *((model, "retries") for model in COMMIT_ORDERS if model not in {*OF_C, *NOT_FOR_UPDATES}),
     ("rmo", "updates that succeed"),
     *((model, "annotated") for model in ("aarch64", "riscv")),
     *((model, flavour) for model in OF_C for flavour in ("c11", "c11 without updates")),
@@ -52,7 +56,7 @@ def explored(program: Program, model_name: str, pick_seed: int) -> Result:
         return rsmc.run(Task(program, load_model(model_name)))
 
 
-def compare(program: Program, model_name: str, pick_seed: int, timeout_s: float = 30) -> None:
+def compare(program: Program, model_name: str, pick_seed: int, timeout_s: float = ORACLE_S) -> None:
     try:
         found = explored(program, model_name, pick_seed)
     except rsmc.NeedsGuess:
@@ -64,12 +68,17 @@ def compare(program: Program, model_name: str, pick_seed: int, timeout_s: float 
     assert found.states == expected.states, print_program(program)
     assert found.flags.keys() == expected.flags.keys(), print_program(program)
     assert (found.satisfying, found.violating) == (expected.satisfying, expected.violating)
+    assert (found.deadlocks, bool(found.cut)) == (expected.deadlocks, bool(expected.cut)), print_program(program)
     if COMMIT_ORDERS[model_name].in_order:
         assert found.statistics["abandoned"] == 0, print_program(program)
 
 
 def compare_drawn(data: st.DataObject, model: str, flavour: str) -> None:
-    compare(data.draw(programs(FLAVOURS[flavour])), model, data.draw(st.sampled_from((0, 1, 2, 3))))
+    program = data.draw(programs(FLAVOURS[flavour]))
+    if FLAVOURS[flavour].retries:
+        program = prepare(program, load_model(model), unroll_waits=data.draw(st.booleans()))
+    timeout_s = LOOPS_S if FLAVOURS[flavour].retries else ORACLE_S
+    compare(program, model, data.draw(st.sampled_from((0, 1, 2, 3))), timeout_s)
 
 
 def compare_chain(data: st.DataObject, model: str) -> None:
@@ -240,6 +249,15 @@ COMPARE_EXCHANGES = [
         "r = load.4 exclusive [&x]\nbranch r ne.32 0 -> end\nq = store-conditional.4 [&x] = 1\nr = q add.32 5\nend:",
         "a = load.4 exclusive [&x]\ns = store-conditional.4 [&x] = 1\nassume s eq.64 0",
         "",
+    ),
+    # A store-conditional that has to succeed and goes elsewhere unless its load sees an odd number.
+    (
+        (
+            "r = load.4 exclusive [&y]\nq = store-conditional.4 [&x add.64 ((r and.64 1) mul.64 128)] = 3\n"
+            "assume q eq.64 0"
+        ),
+        "a = load.4 exclusive [&y]\ns = store-conditional.4 [&y] = a add.32 1",
+        "r = load.4 [&y]",
     ),
     # A load has the value of an own update before that finds a place, which it may not find in this run.
     (

@@ -144,10 +144,46 @@ int main(void) { pthread_create(&t, 0, f, 0); b = 1; s = a; assert(r || s || !fl
     assert outcome.status == 3
 
 
-def test_litmus_tests(tmp_path: Path) -> None:
-    test = tmp_path / "filtered.litmus"
-    threads = " P0 ;\n MOV [x],$1 ;\n MOV EAX,[x] ;\n"
-    test.write_text(f"X86 filtered\n{{ }}\n{threads}filter (0:EAX=7)\n~exists (0:EAX=1)\n")
-    for engine in ("rsmc", "axiomatic", "states"):
-        outcome = dekker("litmus", str(test), "--engine", engine)
-        assert (outcome.status, "\nUnknown\n" in outcome.out) == (3, True)
+FILTERED = "X86 filtered\n{ }\n P0 ;\n MOV [x],$1 ;\n MOV EAX,[x] ;\nfilter (0:EAX=7)\n"
+NEVER_LINKED = """AArch64 never
+{ 0:X0=x; 0:X3=y; }
+ P0              ;
+ L:              ;
+ LDXR W1,[X0]    ;
+ STXR W2,W1,[X3] ;
+ CBNZ W2,L       ;
+"""
+RUNAWAY = "X86 runaway\n{ }\n P0 ;\n L: ;\n XOR [x],$1 ;\n JMP L ;\n"
+
+
+@pytest.mark.parametrize("quantifier", ["exists", "~exists", "forall"])
+@pytest.mark.parametrize("text", [FILTERED, NEVER_LINKED, RUNAWAY], ids=["filtered", "never linked", "runaway"])
+def test_litmus_tests(tmp_path: Path, text: str, quantifier: str) -> None:
+    test = tmp_path / "empty.litmus"
+    test.write_text(f"{text}{quantifier} (x=1)\n")
+    for engine in ("rsmc", "axiomatic", "states", "transform", "all", "auto"):
+        outcome = dekker("litmus", str(test), "--model", "tso", "--engine", engine)
+        assert (outcome.status, "\nUnknown\n" in outcome.out) == (3, True), (engine, outcome.out)
+
+
+def test_every_format_of_litmus_tests_says_so(tmp_path: Path) -> None:
+    test = tmp_path / "never.litmus"
+    test.write_text(f"{NEVER_LINKED}exists (x=1)\n")
+    files = {form: tmp_path / f"answer.{form}" for form in ("json", "junit", "html")}
+    options = [word for form, file in files.items() for word in (f"--{form}", str(file))]
+    assert dekker("litmus", str(test), *options).status == 3
+    answer = json.loads(files["json"].read_text())
+    assert (answer["verdict"], answer["positive"], answer["negative"]) == ("Unknown", 0, 0)
+    assert f"undecided: {NO_END}" in files["junit"].read_text()
+    assert NO_END in files["html"].read_text()
+    assert "Unknown" in files["html"].read_text()
+    assert dekker("check", str(test)).status == 3
+    assert dekker("compare", str(test), "-m", "sc,aarch64").status == 3
+
+
+def test_a_deadlock_of_a_litmus_test_is_an_end(tmp_path: Path) -> None:
+    test = tmp_path / "waits.litmus"
+    test.write_text("X86 waits\n{ }\n P0 ;\n L: ;\n MOV EAX,[x] ;\n CMP EAX,$1 ;\n JNE L ;\nexists (x=1)\n")
+    for engine in ("rsmc", "axiomatic", "states", "all"):
+        outcome = dekker("litmus", str(test), "--model", "tso", "--engine", engine)
+        assert (outcome.status, "\nNo\n" in outcome.out) == (1, True), (engine, outcome.out)

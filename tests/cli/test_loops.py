@@ -155,6 +155,19 @@ def test_weak_exchanges_that_fail_are_rounds(tmp_path: Path, engine: str, model:
     assert f"SAFE_WITHIN_BOUND under {model}: 4 complete executions ({engine})\n  2 more executions" in text
 
 
+@pytest.mark.parametrize("loop", ["for (;;);", "for (;;) { flag = 1; flag = 0; }"])
+@pytest.mark.parametrize("model", ["sc", "tso"])
+def test_threads_without_end_do_not_keep_the_program_from_ending(tmp_path: Path, model: str, loop: str) -> None:
+    main = (
+        "int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); data[0] = 1; assert(data[0] == RIGHT); return 0; }"
+    )
+    text = f"void *f(void *p) {{ {loop} return 0; }} {main}"
+    for right, status, verdict in ("1", 0, "SAFE"), ("2", 1, "UNSAFE"):
+        for engine in ("auto", "states"):
+            found, said = check(tmp_path, text.replace("RIGHT", right), "--engine", engine, "--model", model)
+            assert (found, said.split()[0]) == (status, verdict), said
+
+
 def test_a_long_list_that_main_builds_and_walks(tmp_path: Path) -> None:
     build = "for (int i = 0; i < 400; i++) { struct node *x = malloc(sizeof *x); x->next = list; list = x; }"
     walk = "int c = 0; for (struct node *p = list; p; p = p->next) c++; assert(c != 400);"

@@ -20,7 +20,7 @@ ALLOWED = {
     "X86": "SB SB+po+mfence R R+mfence+po RWC n6 n7 3.SB",
     "X86_64": "SB",
     "ARM": "SB MP MP+dmb+po LB S R 2+2W IRIW IRIW+addrs WRC+addrs PPOCA",
-    "AArch64": "SB MP MP+dmb.st+po LB S R 2+2W IRIW PPOCA csel",
+    "AArch64": "SB MP MP+dmb.st+po LB S R 2+2W IRIW PPOCA csel LB+cas.noret-dmb.ld+dmb.sy LB+casa.noret+dmb.sy",
     "RISCV": "SB MP MP+fence.w.w+po LB S R 2+2W IRIW MP+fence.w.w+ctrlfencei",
 }
 FORBIDDEN = {
@@ -37,7 +37,8 @@ FORBIDDEN = {
     "ARM": "SB+dmbs MP+dmbs MP+dmb+addr LB+datas LB+ctrls IRIW+dmbs WRC+dmb+addr CoRR CoWW CoRW1 CoWR0 CoRW2",
     "AArch64": (
         "SB+dmb.sys SB+polas MP+dmb.st+dmb.ld MP+dmb.st+addr MP+popl+addr LB+datas S+dmb.st+data 2+2W+dmb.sts "
-        "WRC+addrs IRIW+addrs IRIW+dmb.sys PPOAA swap-lock CoRR CoWW CoRW1 CoWR0 CoRW2"
+        "WRC+addrs IRIW+addrs IRIW+dmb.sys PPOAA swap-lock LB+cas-dmb.ld+dmb.sy LB+casa+dmb.sy "
+        "LB+cas.noret-dmb.sy+dmb.sy CoRR CoWW CoRW1 CoWR0 CoRW2"
     ),
     "RISCV": (
         "SB+fence.rw.rws MP+fence.w.w+fence.r.r MP+fence.w.w+addr LB+datas WRC+addrs IRIW+addrs IRIW+fence.rw.rws "

@@ -278,7 +278,7 @@ class _Machine:
             case CompareExchange(dst, success, _, expected, desired, weak=weak) if not thread.buffer:
                 old = self.read(state, address, size)
                 equal = old == self.value(expected, thread) & mask(width)
-                after = assigned(following, dst, old)
+                after = following if dst is None else assigned(following, dst, old)
                 if equal:
                     yield finish(with_success(after, success, 1), self.value(desired, thread))
                 if weak or not equal:

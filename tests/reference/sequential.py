@@ -205,7 +205,8 @@ def _compare_exchange(m: Machine, f: _Frame, i: CompareExchange) -> None:
     equal = old == m.evaluate(i.expected) & mask(8 * i.size)
     if equal:
         m.write(address, i.size, desired)
-    f.registers[i.dst] = old
+    if i.dst is not None:
+        f.registers[i.dst] = old
     if i.success is not None:
         f.registers[i.success] = int(equal)
 

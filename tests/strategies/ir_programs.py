@@ -194,10 +194,10 @@ def _rmw(draw: st.DrawFn, scope: Scope) -> Instruction:
 
 
 def _compare_exchange(draw: st.DrawFn, scope: Scope) -> Instruction:
-    dst, success = draw(NAMES), _result(draw)
+    dst, success = _result(draw), _result(draw)
     place, expected, desired = (expression(draw, scope) for _ in range(3))
     orders = _order(draw, UPDATE_ORDERS), _order(draw, LOAD_ORDERS)
-    distinct = None if success == dst else success
+    distinct = None if dst is None or success == dst else success
     return CompareExchange(dst, distinct, place, expected, desired, draw(SIZES), *orders, weak=_flag(draw))
 
 

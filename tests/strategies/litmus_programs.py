@@ -14,12 +14,13 @@ from dekker.fuzz.hardware import (
     HARDWARE,
     LOCATIONS,
     PLAIN_ACCESSES,
+    RETRIES,
     Flavour,
     random_program,
 )
 from dekker.ir.program import Program
 
-__all__ = ["ANNOTATED", "C11", "DISTANCE", "HARDWARE", "LOCATIONS", "PLAIN_ACCESSES", "Flavour", "programs"]
+__all__ = ["ANNOTATED", "C11", "DISTANCE", "HARDWARE", "LOCATIONS", "PLAIN_ACCESSES", "RETRIES", "Flavour", "programs"]
 
 T = TypeVar("T")
 

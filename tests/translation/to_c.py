@@ -258,7 +258,8 @@ def _compare_exchange(body: _Body, exchange: CompareExchange) -> str:
     )
     expected = f"{kind} expected = ({kind})({body.expression(exchange.expected)});"
     success = "" if exchange.success is None else f"{body.register(exchange.success)} = (u64)"
-    return f"{{ {expected} {success}{call}; {body.register(exchange.dst)} = (u64)expected; }}"
+    result = "" if exchange.dst is None else f" {body.register(exchange.dst)} = (u64)expected;"
+    return f"{{ {expected} {success}{call};{result} }}"
 
 
 def _fence(body: _Body, fence: Fence) -> str:

@@ -391,7 +391,8 @@ class Explorer {
   }
 
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
-  // store-conditional may as well fail.
+  // store-conditional may as well fail. If its thread then only tries again, it need not be seen to fail: with its load it
+  // is an update that always succeeds, or, if it goes elsewhere than the load did, the thread waits for another value.
   void explore_rest_of_step(EventId read, std::uint32_t place, std::size_t source) {
     const EventId write = run_.write_at_once(read);
     if (write == no_event) {
@@ -400,8 +401,13 @@ class Explorer {
     }
     const Mark before = run_.mark();
     if (event(write).chosen_by != no_event) {
-      if (fails_to_try_again(write)) active_.find(run_.key_of(read))->tries_again = true;
-      else explore();
+      const bool goes_elsewhere = !run_.can_succeed(event(write));
+      if (fails_to_try_again(run_, write)) {
+        Activation<W>& activation = *active_.find(run_.key_of(read));
+        (goes_elsewhere ? activation.sleeps : activation.tries_again) = true;
+      } else {
+        explore();
+      }
       run_.undo(before);
     }
     if (!stopped() && commit_second_half(write, place, source)) explore();
@@ -411,21 +417,12 @@ class Explorer {
     if (event(write).chosen_by != no_event) {
       if (!run_.can_succeed(event(write))) return false;
       const Mark before = run_.mark();
-      const bool always_succeeds = fails_to_try_again(write);
+      const bool always_succeeds = fails_to_try_again(run_, write);
       run_.undo(before);
       run_.commit_choice(event(write).chosen_by, status_succeeded);
       if (always_succeeds) run_.set_stamp(event(write).chosen_by, event(event(write).partner).stamp);
     }
     return run_.commit_write(write, place, source);
-  }
-
-  // Commits that the store-conditional fails. If its thread then only tries again, it need not be seen to fail: with its
-  // load, which was just committed, it is an update that always succeeds.
-  bool fails_to_try_again(EventId write) {
-    const EventId read = event(write).partner;
-    const std::size_t n_events = run_.events_of(event(read).thread).size();
-    run_.commit_choice(event(write).chosen_by, status_failed);
-    return ends_waiting(run_, read, n_events);
   }
 
   void explore_choice(EventId id) {

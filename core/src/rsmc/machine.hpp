@@ -262,6 +262,7 @@ class Machine {
   void note_undefined(Value bits) { has_seen_undefined_ = has_seen_undefined_ || bits != 0; }
   bool is_shared(Address address) const;
   Value undefined_initially(Address address, std::uint8_t size) const;
+  Birth birth_at(Address address) const;
 
   // Of what is written there. What global objects hold always counts as set.
   Value undefined_written(const Event<W>& write) const {
@@ -424,6 +425,7 @@ class Machine {
   static constexpr Address heap_start = Address{1} << 40;
   static constexpr Address heap_per_thread = Address{1} << 32;
   void allocate(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
+  Birth birth_now(const ThreadState<W>& state) const;
   void release(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   bool can_release(ThreadState<W>& state, std::int32_t pc, Address address);
   AllocatedObject* object_at(Address start);
@@ -432,7 +434,8 @@ class Machine {
   void recycle(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void renew(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void measure(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  void write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object, bool Event<W>::*mark);
+  void write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object, bool Event<W>::*mark,
+                      bool is_unset);
   Event<W>& lifetime_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, std::uint8_t size);
   static constexpr Address freed_word = 24;
   static constexpr std::uint8_t header_size = 8;

@@ -16,9 +16,24 @@ void Machine<W>::allocate(ThreadState<W>& state, std::int32_t pc, const Instruct
   }
   const Address start = heap_start + static_cast<Address>(state.number) * heap_per_thread + state.allocated + allocation_gap;
   state.allocated += (size / allocation_gap + 2) * allocation_gap;
-  objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}, instruction.is_unset});
+  objects_.push_back({start, size, instruction.is_own, {state.number, state.block, pc}, birth_now(state), instruction.is_unset});
   if (instruction.is_scoped) state.obligations.get().scoped.push_back({state.callers.size(), start, instruction.is_lasting});
   in_register(state, instruction.destination) = {constant(start), {}};
+}
+
+template <std::size_t W>
+Birth Machine<W>::birth_now(const ThreadState<W>& state) const {
+  return is_alone_ ? Birth{} : Birth{state.number, state.events.size()};
+}
+
+// Of the object that the address or header belongs to; if it is in use again, of the first.
+template <std::size_t W>
+Birth Machine<W>::birth_at(Address address) const {
+  if (address < heap_start || address >= synchronisation_start) return {};
+  const auto found = std::ranges::find_if(objects_, [&](const AllocatedObject& object) {
+    return address == header_of(object.start) || (address >= object.start && address - object.start < object.size);
+  });
+  return found == objects_.end() ? Birth{} : found->birth;
 }
 
 template <std::size_t W>
@@ -66,7 +81,7 @@ void Machine<W>::release_object(std::int32_t thread, ThreadState<W>& state, std:
   if (!releases_) knowledge_.note_release();
   releases_ = true;
   if (reuses_ && !object_at(address)->is_own) note_freed(address);
-  write_to_parts(thread, state, pc, address, &Event<W>::is_release);
+  write_to_parts(thread, state, pc, address, &Event<W>::is_release, false);
 }
 
 template <std::size_t W>
@@ -148,8 +163,8 @@ void Machine<W>::renew(std::int32_t thread, ThreadState<W>& state, std::int32_t 
   const AllocatedObject old = *found;
   if (!releases_) knowledge_.note_release();
   releases_ = true;
-  objects_.push_back({old.start, old.size, false, {state.number, state.block, pc}});
-  write_to_parts(thread, state, pc, old.start, &Event<W>::is_renewal);
+  objects_.push_back({old.start, old.size, false, {state.number, state.block, pc}, birth_now(state)});
+  write_to_parts(thread, state, pc, old.start, &Event<W>::is_renewal, instruction.is_unset);
 }
 
 template <std::size_t W>
@@ -159,14 +174,21 @@ void Machine<W>::measure(ThreadState<W>& state, std::int32_t pc, const Instructi
   in_register(state, instruction.destination) = {constant(object_at(address)->size), {}};
 }
 
-// To the header, and to all parts that are ever accessed.
+// To the header, and to all parts that are ever accessed; what those hold then may be indeterminate.
 template <std::size_t W>
 void Machine<W>::write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object,
-                                bool Event<W>::*mark) {
+                                bool Event<W>::*mark, bool is_unset) {
   lifetime_write(thread, state, pc, header_of(object), header_size).*mark = true;
   const auto parts = knowledge_.released_parts().find(object);
   if (parts == knowledge_.released_parts().end()) return;
-  for (const auto& [offset, size] : parts->second) lifetime_write(thread, state, pc, object + offset, size).*mark = true;
+  has_seen_undefined_ = has_seen_undefined_ || is_unset;
+  const NodeId content = is_unset ? constant(0, ~Value{0}) : 0;
+  for (const auto& [offset, size] : parts->second) {
+    Event<W>& e = lifetime_write(thread, state, pc, object + offset, size);
+    e.*mark = true;
+    e.value_node = content;
+    e.is_copy = is_unset;
+  }
 }
 
 template <std::size_t W>

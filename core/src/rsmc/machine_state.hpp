@@ -215,11 +215,18 @@ struct ThreadState {
   Address failure_address = 0;
 };
 
+// When an object was allocated: the thread, and how many events it had then. No thread: before others existed.
+struct Birth {
+  std::int32_t thread = none;
+  std::size_t n_events = 0;
+};
+
 struct AllocatedObject {
   Address start;
   Address size;
   bool is_own;  // not of the heap
   Place place;
+  Birth birth;
   bool is_unset = false;     // indeterminate until it is written
   bool is_released = false;  // before other threads existed; later releases are events
   // If it is in use again, it is there once more.

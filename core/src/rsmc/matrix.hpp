@@ -19,7 +19,7 @@ class Matrix {
     const auto find = [&](std::string_view name) { return model_.input_index(name); };
     inputs_ = {find("po"), find("rf"), find("co"), find("fr"), find("loc"), find("int"), find("ext"), find("id"),
                find("addr"), find("data"), find("ctrl"), find("pick-addr"), find("pick-data"), find("pick-ctrl"),
-               find("status-addr"), find("status-data"), find("status-ctrl"), find("rmw"), find("amo"), find("lxsx")};
+               find("status-addr"), find("status-data"), find("status-ctrl"), find("rmw"), find("amo"), find("lxsx"), find("allocation")};
   }
 
   std::size_t size() const { return model_.n_events(); }
@@ -70,12 +70,14 @@ class Matrix {
     insert_pair(inputs_.rmw, read, write);
     insert_pair(role == Role::update_write ? inputs_.amo : inputs_.lxsx, read, write);
   }
+  bool watches_allocations() const { return inputs_.allocation != unused; }
+  void insert_allocation(std::size_t first_behind, std::size_t access) { insert_pair(inputs_.allocation, first_behind, access); }
 
  private:
   struct Inputs {
     std::size_t po, rf, co, fr, loc, internal, external, identity;
     std::size_t addr, data, ctrl, pick_addr, pick_data, pick_ctrl, status_addr, status_data, status_ctrl;
-    std::size_t rmw, amo, lxsx;
+    std::size_t rmw, amo, lxsx, allocation;
   };
 
   std::uint32_t push(std::int32_t event_class) {

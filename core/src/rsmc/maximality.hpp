@@ -15,7 +15,7 @@
 //    needs it or not; elsewhere its place is given by what the first half read;
 //  - of the outcomes of a compare-exchange that are told apart before it reads, failure is the one; of a
 //    store-conditional failure, unless that only means another attempt; of a choice the lowest value;
-//  - a read sleeps if what it would read last made its thread wait.
+//  - a read sleeps if what it would read last made its thread wait, or try a store-conditional again that goes elsewhere.
 #pragma once
 
 #include "rsmc/active_reads.hpp"
@@ -39,6 +39,15 @@ bool ends_waiting(const Run<W>& run, EventId read, std::size_t n_events) {
     if (later.kind != EventKind::fence && !is_done) return false;
   }
   return true;
+}
+
+// Commits that the store-conditional fails, whose load was just committed. Does its thread then only try again?
+template <std::size_t W>
+bool fails_to_try_again(Run<W>& run, EventId conditional) {
+  const EventId read = run.event(conditional).partner;
+  const std::size_t n_events = run.events_of(run.event(read).thread).size();
+  run.commit_choice(run.event(conditional).chosen_by, status_failed);
+  return ends_waiting(run, read, n_events);
 }
 
 template <std::size_t W>
@@ -187,9 +196,15 @@ class Maximality {
     while (source > 0 && !is_previous(order[source - 1], event(sleeper), past)) --source;
     const auto before = run_.mark();
     const std::size_t n_events = run_.events_of(event(sleeper).thread).size();
-    const bool result = run_.wake(sleeper, source) && ends_waiting(run_, sleeper, n_events);
+    const bool result = run_.wake(sleeper, source) && (ends_waiting(run_, sleeper, n_events) || tries_in_vain(sleeper));
     run_.undo(before);
     return result;
+  }
+
+  bool tries_in_vain(EventId read) {
+    const EventId write = run_.write_at_once(read);
+    const bool goes_elsewhere = write != no_event && event(write).chosen_by != no_event && !run_.can_succeed(event(write));
+    return goes_elsewhere && fails_to_try_again(run_, write);
   }
 
   const Program& program_;

@@ -24,6 +24,7 @@ struct Location {
   FixedBits<W> members;  // matrix indices of all accesses
   Place place;           // of the first access
   std::size_t trail;     // how long it was when the location was met
+  Birth birth;           // of its object, if the model asks for it
 
   // The initial write has position 0.
   std::size_t position_of(EventId write) const {
@@ -491,7 +492,8 @@ class Run {
 
   void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
     if (matrix_.is_full()) throw CapacityNeeded{first};
-    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size()});
+    const Birth birth = matrix_.watches_allocations() ? machine_.birth_at(address) : Birth{};
+    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size(), birth});
     locations_.back().members.set(locations_.back().initial_index);
     settle();
   }
@@ -694,8 +696,22 @@ class Run {
     Event<W>& e = machine_.event(id);
     if (matrix_.is_full()) throw CapacityNeeded{machine_.place_of(e)};
     e.matrix_index = matrix_.push_event(machine_, e, event_class, place ? &locations_[*place].members : nullptr);
+    if (place && locations_[*place].birth.thread != none) relate_to_allocation(e, locations_[*place].birth);
     e.state = EventState::committed;
     trail_.push_back({Change::entered_matrix, id, place.value_or(0)});
+  }
+
+  // What another thread accesses was allocated before the next event of the thread that did. That is committed: nobody
+  // else can have heard of the object without it.
+  void relate_to_allocation(const Event<W>& access, const Birth& birth) {
+    if (birth.thread == access.thread) return;
+    const std::vector<EventId>& events = events_of(birth.thread);
+    for (std::size_t i = birth.n_events; i < events.size(); ++i) {
+      const std::uint32_t behind = event(events[i]).matrix_index;
+      if (behind == not_in_matrix) continue;
+      matrix_.insert_allocation(behind, access.matrix_index);
+      return;
+    }
   }
 
   void enter_shadow(EventId id) {

@@ -85,17 +85,19 @@ class Accesses {
     if (touched != nullptr) touched->push_back(frees(writes));
   }
 
+  // A store-conditional can only succeed where the last load-linked went.
+  static bool is_linked(const ThreadState& thread, Address address, std::uint8_t size) {
+    return thread.link == address && thread.link_size == size;
+  }
+
   void conditional_store(State& state, std::int32_t t, bool succeeds) {
     ThreadState& thread = state.threads[at(t)];
     const Instruction& i = *current(thread);
     const Address address = evaluate(thread, i.address);
-    const Value value = evaluate(thread, i.value);
+    const KnownBits stored = known(thread, i.value);
     thread.link_size = 0;
     touch(state, address, i.size, true);
-    if (succeeds) {
-      write(state, t, address, i.size, value);
-      note({ActionKind::write, place(thread, t), address, i.size, value & low_bits(8u * i.size)});
-    }
+    if (succeeds && !update_memory(state, t, i, address, stored.value, stored.undefined)) return;
     thread.in(i.destination) = succeeds ? 0 : 1;
     ++thread.frames.back().pc;
   }

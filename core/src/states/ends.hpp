@@ -27,6 +27,7 @@ class Ends : protected Choices {
       record_final(number);
       return;
     }
+    if (known_outcomes_.empty() && has_outcome_at_end() && has_program_ended()) known_outcomes_.try_emplace({}, number);
     find_readiness();
     const std::uint64_t before = n_successors_;
     const std::int32_t holder = section_holder();
@@ -95,6 +96,9 @@ class Ends : protected Choices {
     for (const HeapObject& object : lost_objects(end.memory, machine_.contents()))
       note_violation({ViolationKind::leak, {0, object.block, object.pc}, object.size}, number, found_.parent(number));
   }
+
+  // Where nothing is asked of final states, a program may end well while its threads go on for ever.
+  bool has_outcome_at_end() const { return program_.observed.empty() && !options_.leaks; }
 
   bool observes_memory() const {
     return std::ranges::any_of(program_.observed, [](const Observable& item) { return item.thread == none; });

@@ -157,9 +157,9 @@ class Machine : public Accesses {
       case Operation::refuse: throw Refused{place(thread, t)};
       case Operation::measure: measure(state, t, *i); return;
       case Operation::renew: renew(state, t, *i); break;
+      case Operation::store_conditional: conditional_store(state, t, false); return;  // elsewhere than its load
       case Operation::recycle:
-      case Operation::choose:
-      case Operation::store_conditional: break;  // several outcomes: steps.hpp
+      case Operation::choose: break;  // several outcomes: steps.hpp
     }
     if (thread.status == ThreadStatus::running) ++thread.frames.back().pc;
   }
@@ -196,11 +196,12 @@ class Machine : public Accesses {
   Readiness access_readiness(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.address);
+    if (i.operation == Operation::store_conditional && !is_linked(thread, address, i.size))  // it fails
+      return thread.link_size == 0 ? Readiness::choice : Readiness::local;
     const Location place = map_.locate(state.memory, address, i.size);
     if (place.content == nullptr || undefined(thread, i.address) != 0) return Readiness::local;  // it fails
     if (assumptions_.footprints && (i.touches & place.bit) == 0) throw UnforeseenAccess{};
-    if (i.operation == Operation::store_conditional)
-      return thread.link_size == 0 ? Readiness::choice : Readiness::visible;
+    if (i.operation == Operation::store_conditional) return Readiness::visible;
     if (i.operation == Operation::compare_exchange && i.is_weak) return Readiness::visible;
     if (thread.in_section && !has_buffers()) return Readiness::local;  // nobody else takes a step
     const bool is_plain_store = i.operation == Operation::store;
@@ -498,11 +499,8 @@ class Machine : public Accesses {
     }
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
-    const bool is_partly = i.is_unset && size != 0;
-    const std::size_t n_bytes = map_.content_size(size);
-    HeapObject object{start, is_partly ? contents_.unset(n_bytes, size) : contents_.zeroes(n_bytes),
-                      static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
-    object.is_partly = is_partly;
+    HeapObject object{start, 0, static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
+    set_new_content(object, i.is_unset);
     if (options_.leaks && !i.is_stack && !i.is_permanent) set_origin(object, thread);
     const auto position = std::ranges::lower_bound(state.memory.heap, start, {}, &HeapObject::start);
     state.memory.heap.insert(position, object);
@@ -514,6 +512,12 @@ class Machine : public Accesses {
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;
+  }
+
+  void set_new_content(HeapObject& object, bool is_unset) {
+    const std::size_t n_bytes = map_.content_size(object.size);
+    object.is_partly = is_unset && object.size != 0;
+    object.content = object.is_partly ? contents_.unset(n_bytes, object.size) : contents_.zeroes(n_bytes);
   }
 
   static void set_origin(HeapObject& object, const ThreadState& thread) {
@@ -534,7 +538,7 @@ class Machine : public Accesses {
     touch_frees(true);
     object.is_live = true;
     object.has_word = false;
-    object.content = contents_.zeroes(map_.content_size(object.size));
+    set_new_content(object, i.is_unset);
     if (options_.leaks) set_origin(object, thread);
     state.memory.number = unnumbered;
     note({ActionKind::renew, place(thread, t), address});

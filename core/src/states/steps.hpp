@@ -206,7 +206,7 @@ class Steps {
     finish(next_);
     const ThreadState& thread = from.threads[at(t)];
     const Address address = machine_.evaluate(thread, i.address);
-    if (thread.link != address || thread.link_size != i.size) return;
+    if (!Machine::is_linked(thread, address, i.size)) return;
     require_all(from, t);
     after_commits(from, t, {address, i.size}, false, [&](State& next) {
       if (next.threads[at(t)].link_size == 0) return;

@@ -1,8 +1,8 @@
 """Small random concurrent programs: the common diet of all engines.
 
 Two to four threads of up to five accesses over two or three locations, with fences, address, data and control
-dependencies, branches, read-modify-writes and load-linked/store-conditional pairs. The number of candidate executions
-is kept within what the oracle can enumerate in well under a second.
+dependencies, branches, read-modify-writes and load-linked/store-conditional pairs, which may be tried again until they
+succeed. The number of candidate executions is kept within what the oracle can enumerate in well under a second.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ UPDATE_ORDERS = (Order.RELAXED, Order.ACQUIRE, Order.RELEASE, Order.ACQ_REL, Ord
 @dataclass(frozen=True)
 class Flavour:
     """What programs may contain. `own_addresses`: a store-conditional may have another address than its load, or one
-    that depends on a read. `resultless`: updates may have no result."""
+    that depends on a read. `retries`: a pair may stand in a loop that tries it again. `resultless`: updates may have no
+    result."""
 
     fences: tuple[str, ...] = HARDWARE_FENCES
     read_orders: tuple[Order, ...] = (Order.PLAIN,)
@@ -62,6 +63,7 @@ class Flavour:
     updates: bool = True
     compares: bool = True
     exclusives: bool = True
+    retries: bool = False
     dependencies: bool = True
     branches: bool = True
     own_addresses: bool = False
@@ -71,14 +73,17 @@ class Flavour:
     max_total: int = 8
 
 
-HARDWARE = Flavour()
+HARDWARE = Flavour(resultless=True)
 ANNOTATED = Flavour(
     read_orders=(Order.PLAIN, Order.ACQUIRE, Order.ACQUIRE_PC),
     write_orders=(Order.PLAIN, Order.RELEASE),
     update_orders=(Order.PLAIN, Order.ACQUIRE, Order.RELEASE, Order.ACQ_REL),
+    resultless=True,
 )
-CONDITIONALS = replace(HARDWARE, compares=False, own_addresses=True, resultless=True)
-ANNOTATED_CONDITIONALS = replace(ANNOTATED, compares=False, own_addresses=True, resultless=True)
+CONDITIONALS = replace(HARDWARE, compares=False, own_addresses=True)
+ANNOTATED_CONDITIONALS = replace(ANNOTATED, compares=False, own_addresses=True)
+RETRIES = replace(HARDWARE, compares=False, own_addresses=True, retries=True)
+ANNOTATED_RETRIES = replace(ANNOTATED, compares=False, own_addresses=True, retries=True)
 C11 = Flavour(C11_FENCES, READ_ORDERS, WRITE_ORDERS, UPDATE_ORDERS, exclusives=False)
 PLAIN_ACCESSES = Flavour(updates=False, exclusives=False)
 
@@ -87,6 +92,7 @@ PLAIN_ACCESSES = Flavour(updates=False, exclusives=False)
 class _ThreadBuilder:
     """Instructions so far, and which registers hold values that came from reads."""
 
+    locations: tuple[str, ...]
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     loaded: list[str] = field(default_factory=list)
@@ -100,7 +106,7 @@ class _ThreadBuilder:
 
 
 def random_program(draw: Draw, flavour: Flavour = HARDWARE) -> Program:
-    """A program without loops whose condition observes every register and location."""
+    """A program whose condition observes every register and location. It has no loops but those of `retries`."""
     thread_count = draw.integer(2, flavour.max_threads)
     locations = LOCATIONS[: draw.integer(1, len(LOCATIONS))]
     values = iter(range(1, 1000))
@@ -109,9 +115,9 @@ def random_program(draw: Draw, flavour: Flavour = HARDWARE) -> Program:
     observed: list[Observable] = []
     for number in range(thread_count):
         wanted = draw.integer(1, min(flavour.max_accesses, max(1, budget - (thread_count - number - 1))))
-        builder = _ThreadBuilder()
+        builder = _ThreadBuilder(locations)
         while builder.accesses < wanted:
-            _action(draw, builder, flavour, locations, values)
+            _action(draw, builder, flavour, values)
         _close_branch(builder)
         budget -= builder.accesses
         name = f"P{number}"
@@ -130,14 +136,13 @@ def random_program(draw: Draw, flavour: Flavour = HARDWARE) -> Program:
     )
 
 
-def _action(
-    draw: Draw, builder: _ThreadBuilder, flavour: Flavour, locations: tuple[str, ...], values: Iterator[int]
-) -> None:
+def _action(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, values: Iterator[int]) -> None:
     kinds = ["load", "load", "load", "store", "store", "store"]
     kinds += ["fence"] if builder.accesses and flavour.fences else []
     kinds += ["rmw"] if flavour.updates else []
     kinds += ["cas"] if flavour.updates and flavour.compares else []
     kinds += ["exclusive"] if flavour.exclusives else []
+    kinds += 4 * ["retry"] if flavour.retries else []
     kinds += ["branch"] if flavour.branches and builder.loaded and builder.pending_label is None else []
     kind = draw.sample(kinds)
     if kind == "fence":
@@ -145,8 +150,7 @@ def _action(
     elif kind == "branch":
         _open_branch(builder, draw.sample(builder.loaded), draw.flag())
     else:
-        location = _address(draw, builder, flavour, locations)
-        _ACCESSES[kind](draw, builder, flavour, location, next(values))
+        _ACCESSES[kind](draw, builder, flavour, _address(draw, builder, flavour), next(values))
         if builder.pending_label is not None and draw.flag():
             _close_branch(builder)
 
@@ -175,13 +179,14 @@ def _rmw(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr, v
 
 
 def _cas(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr, value: int) -> None:
-    register, success = builder.fresh(), builder.fresh()
+    has_result = not flavour.resultless or draw.flag()
+    register, success = (builder.fresh(), builder.fresh()) if has_result else (None, None)
     expected = Const(draw.integer(0, 2))
     order = draw.sample(flavour.update_orders)
     failure = {Order.RELEASE: Order.RELAXED, Order.ACQ_REL: Order.ACQUIRE}.get(order, order)
     desired = _operand(draw, builder, flavour, value)
     builder.instructions.append(CompareExchange(register, success, address, expected, desired, 4, order, failure))
-    builder.loaded += [register, success]
+    builder.loaded += [name for name in (register, success) if name is not None]
     builder.accesses += 2
 
 
@@ -200,21 +205,57 @@ def _exclusive(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: E
     builder.accesses += 2
 
 
+def _retry(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, address: Expr, value: int) -> None:
+    """A pair that is tried until it succeeds; maybe it waits for a zero, as a lock does, and comes behind other
+    accesses of the round, on which its address may depend."""
+    again = f"A{len(builder.instructions)}"
+    builder.labels[again] = len(builder.instructions)
+    if draw.integer(0, 4) == 0:
+        address = _address_of_round(draw, builder, flavour)
+    register, status = builder.fresh(), builder.fresh()
+    read_order = draw.sample([order for order in flavour.read_orders if order is not Order.ACQUIRE_PC])
+    builder.instructions.append(Load(register, address, 4, read_order, exclusive=True))
+    if draw.integer(0, 2) == 0:
+        _branch_if_set(builder, register, again)
+    builder.loaded.append(register)
+    if draw.integer(0, 5) == 0:
+        _ACCESSES[draw.sample(("load", "store", "exclusive"))](draw, builder, flavour, address, value)
+    target = _own_address(draw, builder, address) if draw.integer(0, 4) == 0 else address
+    stored = _operand(draw, builder, flavour, value)
+    builder.instructions.append(StoreConditional(status, target, stored, 4, draw.sample(flavour.write_orders)))
+    _branch_if_set(builder, status, again)
+    builder.accesses += 2
+
+
+def _address_of_round(draw: Draw, builder: _ThreadBuilder, flavour: Flavour) -> Expr:
+    """An address that depends on a load, or is chosen by it."""
+    location = Address(draw.sample(builder.locations))
+    _load(draw, builder, flavour, location, 0)
+    if len(builder.locations) > 1 and draw.flag():
+        return _computed_address(builder.loaded[-1])
+    return Binary("add", 64, location, _false_dependency(builder, builder.loaded[-1]))
+
+
+def _branch_if_set(builder: _ThreadBuilder, register: str, label: str) -> None:
+    builder.instructions.append(Branch(Binary("ne", 32, Reg(register), Const(0)), label))
+
+
 _ACCESSES: dict[str, Callable[[Draw, _ThreadBuilder, Flavour, Expr, int], None]] = {
     "load": _load,
     "store": _store,
     "rmw": _rmw,
     "cas": _cas,
     "exclusive": _exclusive,
+    "retry": _retry,
 }
 
 
-def _address(draw: Draw, builder: _ThreadBuilder, flavour: Flavour, locations: tuple[str, ...]) -> Expr:
-    base = Address(draw.sample(locations))
+def _address(draw: Draw, builder: _ThreadBuilder, flavour: Flavour) -> Expr:
+    base = Address(draw.sample(builder.locations))
     if not (flavour.dependencies and builder.loaded and draw.integer(0, 3) == 0):
         return base
     register = draw.sample(builder.loaded)
-    if len(locations) > 1 and draw.integer(0, 3) == 0:
+    if len(builder.locations) > 1 and draw.integer(0, 3) == 0:
         return _computed_address(register)
     return Binary("add", 64, base, _false_dependency(builder, register))
 

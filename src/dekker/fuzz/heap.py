@@ -85,7 +85,7 @@ class _Generator:
     def _allocate(self) -> list[str]:
         pointer = self._one(*POINTERS)
         fill = [f"store.8 [{pointer}] = {self.random.randint(1, 2)}"] if self.random.random() < 0.5 else []
-        return [f"{pointer} = allocate {self._one(*self.sizes)}", *fill]
+        return [f"{pointer} = allocate {self._one(*self.sizes)}{self._one('', '', ' zeroed')}", *fill]
 
     def _publish(self) -> list[str]:
         return [f"store.8 [&{self._one(*self.cells)}] = {self._one(*POINTERS)} {self._order(_STORES)}"]

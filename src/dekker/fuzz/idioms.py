@@ -21,6 +21,7 @@ void __VERIFIER_assume(int);
 atomic_int x, y;
 int p, q, out0, out1, out2;
 _Atomic(int *) shared;
+_Atomic(atomic_int *) cell;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 """
@@ -165,7 +166,8 @@ def _assumption(random: Random) -> str:
 def heap_program(seed: int) -> str:
     random = Random(f"heap {seed}")
     before = _publish(random) if random.random() < 0.7 else ""
-    return _program(random, (_publish, _use, _use, _take, _release), 2, f"{{ {before} }}" if before else "")
+    shapes = random.choice(((_publish, _use, _use, _take, _release), (_publish_cell, _use_cell, _use_cell, _use)))
+    return _program(random, shapes, 2, f"{{ {before} }}" if before else "")
 
 
 def _publish(random: Random) -> str:
@@ -181,6 +183,34 @@ def _publish(random: Random) -> str:
 def _use(random: Random) -> str:
     use = random.choice(("a = *z;", "b = *z;", f"*z = {random.randint(1, 2)};", "a = *z; free(z);"))
     return f"int *z = atomic_load_explicit(&shared, {_order(random, _LOADS)}); if (z) {{ {use} }}"
+
+
+def _publish_cell(random: Random) -> str:
+    """All accesses are atomic, so that only their order after the allocation may be missing."""
+    number = random.randint(1, 2)
+    make = random.choice(
+        (
+            f"atomic_int *z = malloc(sizeof *z); atomic_store_explicit(z, {number}, {_order(random, _STORES)});",
+            "atomic_int *z = calloc(1, sizeof *z);",
+            f"atomic_int v = {number}, *z = &v;",
+        )
+    )
+    fence = random.choice(("", "", f"atomic_thread_fence({_order(random, ('acquire', 'release'))});"))
+    return f"{make} {fence} atomic_store_explicit(&cell, z, {_order(random, _STORES)});"
+
+
+def _use_cell(random: Random) -> str:
+    use = random.choice(
+        (
+            f"a = atomic_load_explicit(z, {_order(random, _LOADS)});",
+            f"atomic_store_explicit(z, {random.randint(1, 2)}, {_order(random, _STORES)});",
+            f"b = atomic_fetch_add_explicit(z, 1, {_order(random, _UPDATES)});",
+            "free(z);",
+        )
+    )
+    fence = random.choice(("", "", "atomic_thread_fence(memory_order_acquire);"))
+    load = f"atomic_load_explicit(&cell, {_order(random, _LOADS)})"
+    return f"atomic_int *z = {load}; {fence} if (z) {{ {use} }}"
 
 
 def _take(random: Random) -> str:

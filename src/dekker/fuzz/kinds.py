@@ -23,10 +23,12 @@ from dekker.fuzz.delays import random_program as delaying_program
 from dekker.fuzz.hardware import (
     ANNOTATED,
     ANNOTATED_CONDITIONALS,
+    ANNOTATED_RETRIES,
     C11,
     CONDITIONALS,
     HARDWARE,
     PLAIN_ACCESSES,
+    RETRIES,
     Flavour,
     random_program,
 )
@@ -110,6 +112,12 @@ def _conditionals(seed: int) -> Drawn:
     return _drawn(seed, CONDITIONALS, ("power", "aarch64", "riscv"))
 
 
+def _retries(seed: int) -> Drawn:
+    if Random(seed).random() < 0.3:
+        return _drawn(seed, ANNOTATED_RETRIES, ("aarch64", "riscv"))
+    return _drawn(seed, RETRIES, WITH_UPDATES)
+
+
 def _orders(seed: int) -> Drawn:
     random = Random(seed)
     model = random.choice(("power", "armv7", "aarch64", "riscv", "rmo"))
@@ -179,6 +187,7 @@ KINDS: dict[str, Kind] = {
     "plain": Kind(lambda seed: _drawn(seed, PLAIN_ACCESSES, ALL_MODELS), 30),
     "updates": Kind(lambda seed: _drawn(seed, HARDWARE, WITH_UPDATES), 20),
     "conditionals": Kind(_conditionals, 10),
+    "retries": Kind(_retries, 10),
     "annotated": Kind(lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")), 10),
     "c11": Kind(lambda seed: _drawn(seed, C11, OF_LANGUAGE), 10),
     "orders": Kind(_orders, 8),

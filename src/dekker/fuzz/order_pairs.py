@@ -106,11 +106,12 @@ def _update(
     code.add(Rmw(code.read_into() if result else None, operation, place, value, 4, order))
 
 
-def _compare(code: _Code, location: str, order: Order = Order.PLAIN, expected: int = 0) -> None:
+def _compare(code: _Code, location: str, order: Order = Order.PLAIN, expected: int = 0, result: bool = True) -> None:
     place, value = code.place(location), code.value()
     failure = {Order.RELEASE: Order.RELAXED, Order.ACQ_REL: Order.ACQUIRE}.get(order, order)
-    success = code.fresh()
-    code.add(CompareExchange(code.read_into(), success, place, Const(expected), value, 4, order, failure))
+    success = code.fresh() if result else None
+    old = code.read_into() if result else None
+    code.add(CompareExchange(old, success, place, Const(expected), value, 4, order, failure))
 
 
 def _pair(
@@ -193,6 +194,7 @@ UPDATES: dict[str, Access] = {
 MAY_FAIL: dict[str, Access] = {
     "load-linked": partial(_load, exclusive=True),
     "compare-exchange": _compare,
+    "compare-exchange without result": partial(_compare, result=False),
     "pair": _pair,
     "pair and branch": partial(_pair, branch=True),
     "pair, address from itself": partial(_pair, own="linked"),
@@ -209,8 +211,11 @@ ANNOTATED: dict[str, Access] = {
         for result in (True, False)
     },
     **{
-        f"compare-exchange {order.value}": partial(_compare, order=order)
+        f"compare-exchange {order.value}{'' if result else ' without result'}": partial(
+            _compare, order=order, result=result
+        )
         for order in (Order.ACQUIRE, Order.RELEASE, Order.ACQ_REL)
+        for result in (True, False)
     },
     "pair acquire": partial(_pair, orders=(Order.ACQUIRE, Order.PLAIN)),
     "pair release": partial(_pair, orders=(Order.PLAIN, Order.RELEASE)),

@@ -87,10 +87,11 @@ class Rmw:
 
 @dataclass(frozen=True, slots=True)
 class CompareExchange:
-    """Reads the old value into `dst`; if it equals `expected`, writes `desired`. `success`, if given, becomes 1 or 0. A
-    `weak` one may fail although the values are equal. A failed one is a load of order `failure_order`."""
+    """Reads the old value into `dst`, if given; if it equals `expected`, writes `desired`. `success`, if given, becomes
+    1 or 0, and then there is a `dst`. A `weak` one may fail although the values are equal. A failed one is a load of
+    order `failure_order`."""
 
-    dst: str
+    dst: str | None
     success: str | None
     address: Expr
     expected: Expr

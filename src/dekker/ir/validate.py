@@ -267,6 +267,10 @@ def _compare_exchange(i: CompareExchange, scope: _Scope) -> None:
     _check_expression(i.address, scope)
     _check_expression(i.expected, scope)
     _check_expression(i.desired, scope)
+    if i.success is None:
+        return
+    if i.dst is None:
+        raise _Problem("a compare-exchange that says whether it succeeded has a register for what it read, too")
     if i.success == i.dst:
         raise _Problem(f"both results go to the register `{i.dst}`")
 

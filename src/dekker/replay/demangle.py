@@ -13,6 +13,7 @@ _QUALIFIERS = re.compile(r"[rVKRO]*")
 _LAMBDA = re.compile(r"Ul.*?E\d*_")
 _SUBSTITUTION = re.compile(r"S[0-9A-Z]*_")
 _INLINE_NAMESPACES = ("__1", "__cxx11")
+_SPOKEN = {"__shared_mutex_base": "shared_mutex", "~__shared_mutex_base": "~shared_mutex"}
 _STANDARD = {"St": "std", "Sa": "std::allocator", "Ss": "std::string"}
 
 
@@ -22,7 +23,7 @@ def demangled(name: str) -> str:
     is_local = name.startswith("_ZZ")
     start = 3 if is_local else 2
     parts = _nested(name, start + 1) if name.startswith("N", start) else _plain(name, start)
-    shown = "::".join(part for part in parts or () if part not in _INLINE_NAMESPACES)
+    shown = "::".join(_SPOKEN.get(part, part) for part in parts or () if part not in _INLINE_NAMESPACES)
     if is_local and shown:
         return f"{'lambda' if '$_' in name or 'Ul' in name else 'function'} in {shown}"
     return shown or name

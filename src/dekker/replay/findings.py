@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from dekker.cat.model import Model
-from dekker.execution import FROM_INITIAL, Event, Execution
+from dekker.execution import DATA_RACE, FROM_INITIAL, USE_BEFORE_ALLOCATION, Event, Execution
 from dekker.ir.layout import GAP
+from dekker.replay.demangle import demangled
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import flagged_pairs
 from dekker.replay.machine import POINTER, UNINITIALISED, WAITING, Failure
@@ -21,7 +22,6 @@ from dekker.witness import DEADLOCK, FLAG, Finding, Note
 Claimed = tuple[str, Finding]
 """What a witness may claim, and its description."""
 
-DATA_RACE = "data-race"
 _LIBRARY_CALL = re.compile(r"`(\w+)`: ")
 _OVERFLOW = "signed overflow"
 _LOCKS = re.compile(r"mutex|lock|mtx")
@@ -47,7 +47,8 @@ def _assertion(failure: Failure, replayed: Replayed, names: Names) -> Finding:
     if call is None:
         kind = "overflow" if failure.message.startswith(_OVERFLOW) else "assertion"
         return _finding(failure, kind, failure.message)
-    return _finding(failure, "lock misuse" if _LOCKS.search(call[1]) else "library misuse", failure.message)
+    kind = "lock misuse" if _LOCKS.search(call[1]) else "library misuse"
+    return _finding(failure, kind, failure.message.replace(call[1], demangled(call[1]), 1))
 
 
 def _bad_call(failure: Failure, replayed: Replayed, names: Names) -> Finding:
@@ -198,12 +199,30 @@ def _pointer_text(address: int, names: Names) -> str:
 # --- flags of models
 
 
+def kind_of_flag(flag: str) -> str:
+    return _FLAG_KINDS.get(flag, flag)
+
+
 def _flag(flag: str, pairs: list[tuple[int, int]], replayed: Replayed, names: Names) -> Finding:
     if not pairs:
-        kind = "data race" if flag == DATA_RACE else flag
-        return Finding(kind, f"the model raises the flag '{flag}'", FROM_INITIAL, ())
+        return Finding(kind_of_flag(flag), f"the model raises the flag '{flag}'", FROM_INITIAL, ())
+    if flag == USE_BEFORE_ALLOCATION:
+        return _unallocated(min(access for _, access in pairs), replayed, names)
     pairs = _causes(pairs, replayed.execution) if flag == DATA_RACE else pairs
     return _flagged(flag, min(pairs, key=sorted), replayed, names)
+
+
+def _unallocated(access: int, replayed: Replayed, names: Names) -> Finding:
+    """An access that nothing orders after the allocation of its object."""
+    event = replayed.execution.events[access]
+    found = replayed.world.object_of(event.address)
+    assert found is not None, "it is in an object"
+    name = names.labels[found.start]
+    before, end = ("declaration", "end") if found.local else ("allocation", "free")
+    what = f"{end} of" if replayed.done(event).release else f"access to {_bytes(event.size)} of"
+    message = f"{what} `{name}`, which nothing orders after its {before}"
+    notes = (_allocated(found, name), _access_note(event, replayed, names))
+    return Finding(kind_of_flag(USE_BEFORE_ALLOCATION), message, event.thread, notes[1].stack, notes)
 
 
 def races(model: Model, replayed: Replayed) -> Iterator[tuple[Finding, Span | None]]:
@@ -258,13 +277,19 @@ def _reached(event: int, following: Sequence[int]) -> int:
 
 def _access_note(event: Event, replayed: Replayed, names: Names) -> Note:
     function = function_of_thread(replayed.world, event.thread)
+    done = replayed.done(event)
     what = {"R": "reads", "W": "writes", "F": "has a fence"}[event.kind]
     value = f" {names.value(event.value, 8 * event.size)}" if event.accesses_memory else ""
+    if done.release or done.renewal:
+        found = replayed.world.object_of(event.address)
+        ends = "leaves its scope" if found is not None and found.local else "frees it"
+        what, value = ends if done.release else "allocates it", ""
     atomic = f", {event.order.value}" if event.order.atomic else ""
     message = f"thread {event.thread} ({function}) {what}{value}{atomic}"
-    return Note(message, event.thread, to_frames(replayed.done(event).stack))
+    return Note(message, event.thread, to_frames(done.stack))
 
 
+_FLAG_KINDS = {DATA_RACE: "data race", USE_BEFORE_ALLOCATION: "use before allocation"}
 _DESCRIBE: dict[str, Callable[[Failure, Replayed, Names], Finding]] = {
     "assertion": _assertion,
     "call": _bad_call,

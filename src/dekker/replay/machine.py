@@ -440,14 +440,15 @@ class Machine:
         for written in self.write_to_parts(found):
             self.mark(written, release=True)
 
-    def write_to_parts(self, found: Allocation) -> Iterator[int]:
-        """To the header of an object, and to those parts that the trace says."""
+    def write_to_parts(self, found: Allocation, *, unset: bool = False) -> Iterator[int]:
+        """To the header of an object, and to those parts that the trace says; what they hold then may be `unset`."""
         yield self.write(number(found.header), HEADER_SIZE, ZERO, Order.PLAIN, frozenset())
         while self.next_is("W"):
             item = self.peek()
             if item is None or not found.contains(item.address, item.size):
                 return
-            yield self.write(number(item.address), item.size, ZERO, Order.PLAIN, frozenset())
+            content = taken(0, mask(8 * item.size) if unset else 0, item.address)
+            yield self.write(number(item.address), item.size, content, Order.PLAIN, frozenset(), copy=True)
 
     def end_thread(self, result: Word) -> End:
         if self.spawned:

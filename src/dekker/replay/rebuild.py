@@ -116,6 +116,7 @@ class _Builder:
     def execution(self) -> Execution:
         self._refuse_overlaps()
         self._relate_threads()
+        self._relate_allocations()
         for number, link in enumerate(self.links, len(self.locations)):
             if self.events[number].kind == "R":
                 self._read_from(number, link)
@@ -151,6 +152,19 @@ class _Builder:
             for read, write, sort in run.updates:
                 self._add(sort, first + read, first + write)
             first += len(run.done)
+
+    def _relate_allocations(self) -> None:
+        """Accesses of other threads come after what the thread did next."""
+        firsts = [len(self.locations)]
+        for run in self.runs:
+            firsts.append(firsts[-1] + len(run.done))
+        for number, event in enumerate(self.thread_events, len(self.locations)):
+            found = self.world.object_of(event.address) if event.accesses_memory else None
+            if found is None or found.thread == event.thread:
+                continue
+            behind = firsts[found.thread] + found.birth
+            if behind < firsts[found.thread + 1]:
+                self._add("allocation", behind, number)
 
     def _read_from(self, read: int, link: int) -> None:
         event = self.events[read]

@@ -169,6 +169,7 @@ def _allocate(machine: Machine, instruction: Allocate) -> None:
         machine.run.thread,
         instruction.dst,
         machine.stack(),
+        len(machine.run.done),
         instruction.zeroed,
         instruction.stack,
         instruction.permanent,
@@ -239,7 +240,7 @@ def _renew(machine: Machine, instruction: Renew) -> None:
         raise machine.end(BLOCKED)
     renewed = replace(found, thread=machine.run.thread, stack=machine.stack(), zeroed=instruction.zeroed)
     machine.world.renewals.setdefault(address, []).append(renewed)
-    for written in machine.write_to_parts(found):
+    for written in machine.write_to_parts(found, unset=not instruction.zeroed):
         machine.mark(written, renewal=True)
 
 

@@ -86,11 +86,15 @@ def _rmw(machine: Machine, instruction: Rmw) -> None:
     ):
         _quiet_exchange(machine, instruction, address, operand)
         return
-    tags = frozenset(("AMO", "RMW", "NORET") if instruction.dst is None else ("AMO", "RMW"))
+    tags = _update_tags(instruction) | {"RMW"}
     index, old = machine.read(address, size, order, tags)
     written = machine.write(address, size, _updated(instruction.op, 8 * size, old, operand), order, tags)
     machine.run.updates.append((index, written, "amo"))
     machine.set(instruction.dst, old)
+
+
+def _update_tags(instruction: Rmw | CompareExchange) -> frozenset[str]:
+    return frozenset(("AMO", "NORET") if instruction.dst is None else ("AMO",))
 
 
 def _quiet_exchange(machine: Machine, instruction: Rmw, address: Word, operand: Word) -> None:
@@ -137,7 +141,7 @@ def _compare_exchange(machine: Machine, instruction: CompareExchange) -> None:
     address = machine.value(instruction.address)
     expected, desired = machine.cut(instruction.expected, size), machine.cut(instruction.desired, size)
     succeeds = _succeeds(machine)
-    tags = frozenset(("AMO", "RMW") if succeeds else ("AMO",))
+    tags = _update_tags(instruction) | ({"RMW"} if succeeds else set())
     order = instruction.order if succeeds else instruction.failure_order
     index, old = machine.read(address, size, order, tags)
     _note_comparison(machine, 8 * size, old, expected)

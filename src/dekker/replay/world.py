@@ -27,13 +27,14 @@ Stack = tuple[Frame, ...]
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """`name` is the register that took the address."""
+    """`name` is the register that took the address, `birth` how many events the thread had then."""
 
     start: int
     size: int
     thread: int
     name: str
     stack: Stack
+    birth: int
     zeroed: bool = False
     local: bool = False
     permanent: bool = False
@@ -104,11 +105,15 @@ class World:
 
     def starts_free(self, address: int) -> bool:
         """Whether it, or the object of which it is the header, was freed then, and may be in use again."""
-        found = self.allocation_at(address) or self.allocations.get(address - header_address(0))
+        found = self.object_of(address)
         return self.reuses and found is not None and found.start in self.released
 
     def allocation_at(self, address: int) -> Allocation | None:
         return next((item for item in self.allocations.values() if item.contains(address)), None)
+
+    def object_of(self, address: int) -> Allocation | None:
+        """The one that the address, or header, belongs to."""
+        return self.allocation_at(address) or self.allocations.get(address - header_address(0))
 
     def read(self, address: int, size: int) -> int:
         """The initial state of what events access."""

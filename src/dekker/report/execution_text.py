@@ -16,7 +16,7 @@ GAP = "   "
 LONGEST_TEXT = 44
 
 # Program order is visible, and rmw says what its parts say.
-_NOT_SHOWN = frozenset(("po", "co", "fr", "amo", "lxsx"))
+_NOT_SHOWN = frozenset(("po", "co", "fr", "amo", "lxsx", "allocation"))
 
 
 def execution_text(witness: Witness, width: int = WIDTH) -> str:

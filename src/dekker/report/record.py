@@ -47,9 +47,9 @@ class Record:
     """`positive` executions are those that the condition asks for: under `~exists` the ones that do not satisfy the
     formula. `observation` always speaks about the formula. `verdict` is `Ok` or `No` as the condition asks, `Undef` if
     some execution has undefined behaviour (a flag of the model, or an access outside of all objects) or fails an
-    assertion, `Unknown` if a limit was hit before the question was settled, `Error` if the test could not be run.
-    `witness` and `explanation` are there if they were asked for and exist; so are, for a picture, `order`, which says
-    why the witness is no interleaving, and the text of the file."""
+    assertion, `Unknown` if a limit was hit before the question was settled or no execution comes to its end, `Error` if
+    the test could not be run. `witness` and `explanation` are there if they were asked for and exist; so are, for a
+    picture, `order`, which says why the witness is no interleaving, and the text of the file."""
 
     file: str
     name: str = ""

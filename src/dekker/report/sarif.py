@@ -19,6 +19,7 @@ _RULES = {
     "assertion": "An assertion can fail",
     "memory": "Memory can be accessed outside of all objects",
     "use after free": "Memory can be used after it was freed",
+    "use before allocation": "An access is not ordered after the allocation of its object",
     "double free": "Memory can be freed twice",
     "release": "Something can be freed that was not allocated",
     "leak": "Memory can be lost",

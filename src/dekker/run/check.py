@@ -211,7 +211,7 @@ def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str
     if program.architecture != ARCHITECTURE_OF_C:
         return ()
     found = UNCHECKED if options.dialect.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
-    return found if model in OF_C else (*found, "data races")
+    return found if model in OF_C else (*found, "data races", "accesses that nothing orders after an allocation")
 
 
 def _limits_used(limits: Limits, result: Result) -> Limits:

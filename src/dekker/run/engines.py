@@ -14,8 +14,8 @@ from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.models import shipped_as
-from dekker.result import ENDED_WAITING, Result, Violation
-from dekker.run.deepening import deepened
+from dekker.result import ENDED_WAITING, Result, Verdict, Violation, verdict
+from dekker.run.deepening import deepened, goes_wrong
 from dekker.run.open_loops import open_loop
 from dekker.run.sections import run_with_sections
 from dekker.run.turns import may_take_turns, run_in_turns
@@ -54,13 +54,15 @@ class Disagreement(DekkerError):
 
 def run_all(task: Task) -> Result:
     """The answer of every engine that handles the task, if it is the same. If a limit or Ctrl-C stopped one of them,
-    what it found so far must be part of what the others found, and the result says that it was stopped."""
+    what it found so far must be part of what the others found, and the result says that it was stopped. What one of
+    them finds wrong is wrong, whatever the others did not come to. Each gets its share of the time that is left."""
     search = replace(task.search, exact_sections=False)
     task = replace(task, limits=replace(task.limits, stop_at_first=False), search=search)
     results: dict[str, Result] = {}
-    for name, run in SINGLE_ENGINES.items():
+    started = monotonic()
+    for index, (name, run) in enumerate(SINGLE_ENGINES.items()):
         try:
-            results[name] = run(task)
+            results[name] = run(_with_share(task, monotonic() - started, len(SINGLE_ENGINES) - index))
         except MixedSizes:
             raise
         except UnsupportedError:
@@ -69,12 +71,37 @@ def run_all(task: Task) -> Result:
             continue
         if results[name].stopped_by == "interrupt":
             return results[name]
-    searched = results.pop(states.NAME, None)
-    require_agreement(task, results)
-    for name, result in results.items():
+    counting = {name: result for name, result in results.items() if name != states.NAME}
+    require_agreement(task, counting)
+    searched = results.get(states.NAME)
+    for name, result in counting.items():
         if searched is not None and searched.stopped_by is None and result.stopped_by is None:
             require_same_states(task, name, result, searched)
-    return next((result for result in results.values() if result.stopped_by is not None), results[ORACLE])
+    return _joint(task, results)
+
+
+def _with_share(task: Task, elapsed_s: float, n_engines: int) -> Task:
+    left = with_time_left(task, elapsed_s)
+    if left.limits.timeout_s is None:
+        return task
+    return replace(left, limits=replace(left.limits, timeout_s=left.limits.timeout_s / n_engines))
+
+
+def _joint(task: Task, results: dict[str, Result]) -> Result:
+    """What engines say that do not contradict each other."""
+    stopped = {name: result for name, result in results.items() if result.stopped_by is not None}
+    if not stopped:
+        return results[ORACLE]
+    condition = task.program.property.condition
+    wrong = [
+        result
+        for result in results.values()
+        if goes_wrong(task, result) or verdict(result, condition) is Verdict.UNSAFE
+    ]
+    told = next(iter(wrong or stopped.values()))
+    said = f"not finished: {', '.join(stopped)}"
+    reason = next(iter(stopped.values())).stopped_by
+    return replace(told, stopped_by=reason, bound="; ".join(filter(None, (told.bound, said))))
 
 
 def require_agreement(task: Task, results: dict[str, Result]) -> None:

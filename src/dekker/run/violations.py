@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from dekker.cat.model import Model
 from dekker.errors import UnsupportedError
-from dekker.execution import Trace
+from dekker.execution import DATA_RACE, USE_BEFORE_ALLOCATION, Trace
 from dekker.ir.notation import condition_text
 from dekker.ir.program import Program
 from dekker.replay import Wanted, replay
 from dekker.replay.failures import waiting_reads
-from dekker.replay.findings import DATA_RACE, races
+from dekker.replay.findings import kind_of_flag, races
 from dekker.replay.reordering import reordering
 from dekker.report.check_report import CheckViolation
 from dekker.report.counterexample import OutOfOrder
@@ -26,6 +26,11 @@ NO_THREAD = -1
 MOST_EVENTS = 3_000
 """Of a run that is replayed and shown; relations between more take too long."""
 
+_FLAGS = {
+    DATA_RACE: "two accesses race, and one is not atomic",
+    USE_BEFORE_ALLOCATION: "nothing orders an access after the allocation of its object",
+}
+
 
 def violations_of(task: Task, engine: str, result: Result) -> Iterator[CheckViolation]:
     """Runtime violations, flags of the model, deadlocks; else a final state that the condition does not want."""
@@ -36,8 +41,8 @@ def violations_of(task: Task, engine: str, result: Result) -> Iterator[CheckViol
         yield _shown(task, engine, trace, _place_is(violation), _unshown(violation), violation.span)
     for flag in result.flags:
         found = True
-        message = "two accesses race, and one is not atomic" if flag == DATA_RACE else f"the model raises '{flag}'"
-        name = "data race" if flag == DATA_RACE else flag
+        message = _FLAGS.get(flag, f"the model raises '{flag}'")
+        name = kind_of_flag(flag)
         finding = Finding(name, message, NO_THREAD, ())
         trace = result.examples.flags.get(flag)
         first = _shown(task, engine, trace, _flag_is(name), finding, None)

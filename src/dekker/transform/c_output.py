@@ -413,7 +413,8 @@ class _Function:
         equal = f"old == dk_cut(expected, {8 * step.size})"
         yield f"  int equal = {equal}{' && dk_choose_yes()' if step.weak else ''};"
         yield f"  if (equal) dk_put(place, {step.size}, desired);"
-        yield f"  {self.registers(step.dst)} = old;"
+        if step.dst is not None:
+            yield f"  {self.registers(step.dst)} = old;"
         if step.success is not None:
             yield f"  {self.registers(step.success)} = (dk_word)equal;"
         yield "}"

@@ -195,8 +195,8 @@ class ValueSets:
                 self._write(function, step, state, self._updated(op, size, old, self._value(state, operand)))
                 found[dst] = old
             case CompareExchange(dst, success, address, _, desired, size):
-                found[dst], found[success] = self._at(self._value(state, address), size), BOTH
-                self.reads[function.name, index] = found[dst]
+                old = self.reads[function.name, index] = self._at(self._value(state, address), size)
+                found |= {dst: old, success: BOTH}
                 self._write(function, step, state, self._value(state, desired))
             case Choose(dst, low, high):
                 few = high - low < MOST_VALUES

@@ -174,6 +174,7 @@ INSTRUCTIONS: list[tuple[Instruction, str]] = [
     (Rmw("r0", "add", Address("x"), Const(1), 4, Order.ACQ_REL), "r0 = rmw.add.4 [&x], 1 acq_rel"),
     (Rmw(None, "umax", Address("x"), Const(1), 2), "rmw.umax.2 [&x], 1"),
     (CompareExchange("r0", None, Reg("p"), Const(0), Const(1), 4), "r0 = cmpxchg.4 [p] 0 -> 1"),
+    (CompareExchange(None, None, Reg("p"), Const(0), Const(1), 4, Order.RELEASE), "cmpxchg.4 [p] 0 -> 1 release/plain"),
     (
         CompareExchange("r0", "ok", Reg("p"), Const(0), Const(1), 8, Order.SEQ_CST, Order.RELAXED, weak=True),
         "r0, ok = cmpxchg.8 weak [p] 0 -> 1 seq_cst/relaxed",

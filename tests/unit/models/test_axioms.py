@@ -347,3 +347,22 @@ def test_stores_of_the_same_thread_continue_a_release_sequence_of_rc11_only(
     threads: tuple[str, ...], model: str, race: bool
 ) -> None:
     assert failing(model, execution(*threads), flags=True) == ({"data-race"} if race else set())
+
+
+@pytest.mark.parametrize(
+    ("threads", "late"),
+    [
+        (("Wy1.release", "Ry1.acquire Rx0.relaxed"), False),
+        (("Wy1.relaxed", "Ry1.acquire Rx0.relaxed"), True),
+        (("Wy1.release", "Ry1.relaxed Rx0.relaxed"), True),
+        (("Wz1.relaxed Wy1.release", "Ry1.acquire Rx0.relaxed"), False),
+        (("Wy1.release", "Ry1.relaxed c11.acquire Rx0.relaxed"), False),
+    ],
+)
+@pytest.mark.parametrize("model", OF_C)
+def test_models_of_c_flag_what_is_not_ordered_after_an_allocation(
+    model: str, threads: tuple[str, ...], late: bool
+) -> None:
+    access = len(threads[1].split()) - 1
+    found = execution(*threads, allocation=f"0:0>{access + len(threads[0].split())}")
+    assert failing(model, found, flags=True) == ({"use-before-allocation"} if late else set())

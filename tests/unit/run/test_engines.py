@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,26 @@ def test_what_a_stopped_engine_found_must_be_there(monkeypatch: pytest.MonkeyPat
         engines.run_all(task())
     monkeypatch.setitem(engines.SINGLE_ENGINES, "rsmc", lambda task: Result(stopped_by="time"))
     assert engines.run_all(task()).stopped_by == "time"
+
+
+@pytest.mark.parametrize("name", ["rsmc", "states"])
+def test_what_one_engine_finds_wrong_is_wrong(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    wrong = Result(violations={Violation("assertion", "fails"): None}, statistics={"states": 1})
+    given: dict[str, float | None] = {}
+
+    def stopped(task: Task) -> Result:
+        given["time"] = task.limits.timeout_s
+        return Result(stopped_by="time")
+
+    for engine in engines.SINGLE_ENGINES:
+        monkeypatch.setitem(engines.SINGLE_ENGINES, engine, (lambda task: wrong) if engine == name else stopped)
+    limited = task()
+    result = engines.run_all(replace(limited, limits=replace(limited.limits, timeout_s=30)))
+    assert result.violations
+    assert result.stopped_by == "time"
+    assert result.bound == f"not finished: {', '.join(e for e in engines.SINGLE_ENGINES if e != name)}"
+    assert given["time"] is not None
+    assert 0 < given["time"] <= 30
 
 
 def test_a_model_that_one_engine_cannot_run_is_left_to_the_other(tmp_path: Path) -> None:

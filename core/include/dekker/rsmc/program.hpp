@@ -56,7 +56,7 @@ struct Instruction {
   bool is_own = false;        // allocate: no memory of the heap that the program would have to release
   bool is_scoped = false;     // allocate: it is released when its call ends
   bool is_lasting = false;    // or only when its thread does
-  bool is_unset = false;      // allocate: what it holds is indeterminate until it is written
+  bool is_unset = false;      // allocate, renew: what it holds is indeterminate until it is written
   bool is_copy = false;       // store: moves bytes, whatever they hold
   bool ends_program = false;  // exit: of all threads
   bool is_loose = false;      // check, branch, assume: nothing behind it depends on it

@@ -68,7 +68,7 @@ struct Instruction {
   bool is_local = false;  // allocate: no other thread ever learns the address
   bool is_permanent = false;  // allocate: it need not be released; on the stack, it ends with its thread
   bool is_confined = false;   // allocate: no pointer outlives it
-  bool is_unset = false;      // allocate: what it holds is indeterminate until it is written
+  bool is_unset = false;      // allocate, renew: what it holds is indeterminate until it is written
   bool is_copy = false;       // store: moves bytes, whatever they hold
   FenceAction fence = FenceAction::nothing;
   std::int32_t target = 0;  // jumps; where an await goes back to; the block that is called, or `none` if `value` says

@@ -137,7 +137,7 @@ def _effect(instruction: Access, old: int, now: Callable[[Expr], int]) -> tuple[
         case CompareExchange(dst, success, expected=expected, desired=desired):
             succeeds = int(now(expected)) & mask(width) == int(old)
             status = {} if success is None else {success: int(succeeds)}
-            return {dst: old, **status}, now(desired) if succeeds else None
+            return ({} if dst is None else {dst: old}) | status, now(desired) if succeeds else None
 
 
 def signed_extension(value: int, width: int) -> int:

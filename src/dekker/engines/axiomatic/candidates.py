@@ -164,7 +164,20 @@ def build(
     for place, event in thread_events.items():
         if event.kind == "W":
             writes[event.address, event.size].append(number[place])
-    return Structure(events, static_relations(paths, number, len(events)), rf, writes, known, paths, memory, number)
+    relations = static_relations(paths, number, len(events))
+    relations["allocation"] = _after_allocation(paths, events, number)
+    return Structure(events, relations, rf, writes, known, paths, memory, number)
+
+
+def _after_allocation(paths: Sequence[Path], events: Sequence[Event], number: dict[Place, int]) -> Relation:
+    rows = empty_relation(len(events))
+    for thread, path in enumerate(paths):
+        others = [(i, e) for i, e in enumerate(events) if e.accesses_memory and not e.initial and e.thread != thread]
+        for (start, size), birth in zip(path.objects, path.births, strict=True):
+            accesses = (i for i, e in others if start <= e.address < start + size or e.address == header_address(start))
+            if birth < len(path.events):
+                rows[number[thread, birth]] |= sum(1 << access for access in accesses)
+    return rows
 
 
 def _concrete(place: Place, event: PathEvent, known: dict[Symbol, Term]) -> Event:

@@ -40,6 +40,7 @@ from dekker.ir.memory import InitialMemory
 from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.undefined import partly
+from dekker.ir.unset import may_be_undefined
 from dekker.task import Limits
 
 DYNAMIC = (Spawn, Join, Detach, Allocate, Free, EndScope, Measure, Recycle, Call)
@@ -85,6 +86,7 @@ class Growth:
         self.memory = InitialMemory(program, layout)
         self.discovered = discovered
         self.coherent = coherent
+        self.may_be_undefined = may_be_undefined(program)
         self.is_possible = is_possible
         self.check_limits = check_limits
         self.numbers: dict[tuple[int, int], int] = {}
@@ -103,7 +105,8 @@ class Growth:
 
     def _context(self, state: _State, thread: int) -> Context:
         world = World(state.paths, state.known, state.sources, self.discovered, self.numbers)
-        return Context(self.program, self.layout, thread, self.limits, self.await_targets, self.loops, world)
+        targets, undefined = self.await_targets, self.may_be_undefined
+        return Context(self.program, self.layout, thread, self.limits, targets, self.loops, world, undefined)
 
     # --- threads
 

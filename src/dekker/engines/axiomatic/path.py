@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.axiomatic.rounds import LoopHistory, Loops, next_open_round, next_round
-from dekker.engines.axiomatic.terms import TAINTED, Symbol, Term, apply, resolve
+from dekker.engines.axiomatic.terms import Symbol, Term, apply, chosen_by, resolve
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import Await, Order
 from dekker.ir.layout import Layout
 from dekker.ir.program import Function, Program
-from dekker.ir.undefined import ALL, Partly, is_undecided
+from dekker.ir.undefined import ALL, Partly
 from dekker.source import Span
 from dekker.task import Limits
 
@@ -134,11 +134,11 @@ class Path:
 
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
-    starts and sizes of what the thread has allocated; `own_objects` are no memory of the heap, `released` ones were
-    freed before there were other threads; `scoped` ones are on the stack and still there. The first `alone` accesses
-    and fences are no events; they go on while it `is_alone`. What is in `unset` objects is indeterminate until it is
-    written. `claimed` are the threads that it has joined or detached. The status `ended`
-    means that the thread has ended the program."""
+    starts and sizes of what the thread has allocated, `births` how many events it had then; `own_objects` are no
+    memory of the heap, `released` ones were freed before there were other threads; `scoped` ones are on the stack and
+    still there. The first `alone` accesses and fences are no events; they go on while it `is_alone`. What is in `unset`
+    objects is indeterminate until it is written. `claimed` are the threads that it has joined or detached. The status
+    `ended` means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -159,6 +159,7 @@ class Path:
     loose_checks: tuple[LooseCheck, ...] = ()
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
+    births: tuple[int, ...] = ()
     own_objects: frozenset[int] = NOTHING
     released: frozenset[int] = NOTHING
     allocated: int = 0
@@ -224,6 +225,8 @@ class Context:
     loops: Mapping[str, Loops]
     """By function."""
     world: World | None = None
+    may_be_undefined: bool = False
+    """Values may be indeterminate."""
 
 
 def await_targets(program: Program) -> dict[str, frozenset[int]]:
@@ -325,9 +328,8 @@ def evaluate(expression: Expr, path: Path, context: Context) -> Value:
         case Select(condition, then, other):
             choice = evaluate(condition, path, context)
             chosen = evaluate(then if decided(choice.term, path) else other, path, context)
-            if is_undecided(choice.term):
-                chosen = replace(chosen, term=apply(TAINTED, 64, chosen.term))
-            return Value(chosen.term, chosen.reads, choice.reads | choice.picked | chosen.picked)
+            term = chosen_by(chosen.term, choice.term) if context.may_be_undefined else chosen.term
+            return Value(term, chosen.reads, choice.reads | choice.picked | chosen.picked)
 
 
 def _current(value: Value, context: Context) -> Value:

@@ -10,6 +10,7 @@ from dekker.engines.axiomatic.steps import advance
 from dekker.ir.expressions import Const
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program
+from dekker.ir.unset import may_be_undefined
 from dekker.task import Limits
 
 __all__ = ["Path", "PathEvent", "Value", "first_path", "thread_paths"]
@@ -18,7 +19,8 @@ __all__ = ["Path", "PathEvent", "Value", "first_path", "thread_paths"]
 def thread_paths(program: Program, layout: Layout, thread: int, limits: Limits) -> Iterator[Path]:
     """Branches go both ways unless it is known which; loops are followed as often as the limits say; an await whose
     condition fails ends the path."""
-    context = Context(program, layout, thread, limits, await_targets(program), program_loops(program))
+    targets, loops = await_targets(program), program_loops(program)
+    context = Context(program, layout, thread, limits, targets, loops, may_be_undefined=may_be_undefined(program))
     pending = [first_path(program, layout, thread)]
     while pending:
         path = pending.pop()

@@ -215,6 +215,10 @@ def _succeed_conditionally(
         yield replace(written, updates=(*written.updates, (linked, len(events), "lxsx")))
 
 
+def _update_tags(instruction: Rmw | CompareExchange) -> frozenset[str]:
+    return frozenset(("AMO", "NORET") if instruction.dst is None else ("AMO",))
+
+
 @step.register
 def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iterator[Path]:
     index = len(path.events)
@@ -232,7 +236,7 @@ def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iter
         if changing is None:
             return
         path = changing
-    tags = frozenset(("AMO", "RMW")) | (frozenset(("NORET",)) if instruction.dst is None else frozenset())
+    tags = _update_tags(instruction) | {"RMW"}
     compared = operand if instruction.quiet else None
     read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span, compared=compared)
     path = emit(path, read)
@@ -256,19 +260,19 @@ def _(instruction: CompareExchange, context: Context, path: Path, span: Span | N
     desired = Value(desired.term, desired.reads, desired.picked | expected.picked | reads)
 
     def finish(after: Path, succeeded: int) -> Path:
-        after = set_register(after, instruction.dst, old)
+        after = after if instruction.dst is None else set_register(after, instruction.dst, old)
         if instruction.success is None:
             return after
         return set_register(after, instruction.success, Value(succeeded, reads, expected.picked))
 
     for continued in assume(path, equal, True):
-        tags = frozenset(("AMO", "RMW"))
+        tags = _update_tags(instruction) | {"RMW"}
         read = PathEvent("R", address, size, old, instruction.order, tags, span=span, compared=expected, weak=weak)
         after = emit(continued, read)
         after = emit(after, PathEvent("W", address, size, desired, instruction.order, tags, span=span))
         yield finish(replace(after, updates=(*after.updates, (index, index + 1, "amo"))), 1)
     for continued in (path,) if weak else assume(path, equal, False):
-        tags = frozenset(("AMO",))
+        tags = _update_tags(instruction)
         order = instruction.failure_order
         read = PathEvent("R", address, size, old, order, tags, span=span, compared=expected, weak=weak)
         yield finish(emit(continued, read), 0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
 from dekker.ir.memory import InitialMemory
-from dekker.ir.undefined import ALL, Partly, is_undecided, of_binary, of_unary, partly
+from dekker.ir.undefined import ALL, Partly, is_undecided, of_binary, of_unary, partly, undefined_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ DEFINED = "defined"
 
 TAINTED = "tainted"
 """What was chosen by something that is indeterminate."""
+CHOSEN_BY = "chosen-by"
+"""The first operand; tainted if the second, by which it was chosen, is indeterminate."""
 
 
 def defined(term: Term) -> Term:
@@ -76,15 +78,27 @@ def apply(op: str, width: int, *operands: Term) -> Term:
             return Partly(operand, ALL)
         return partly(evaluate_unary(op, width, int(operand)), of_unary(op, width, operand))
     left, right = operands
+    if op == CHOSEN_BY:
+        return chosen_by(left, right)
     if isinstance(left, int) and isinstance(right, int):
         return partly(evaluate_binary(op, width, int(left), int(right)), of_binary(op, width, left, right))
     if left == right and op in _ZERO_IF_EQUAL:
         return 0
     if left == right and op in _ONE_IF_EQUAL:
         return 1
-    if op in _ZERO_IF_ANY_ZERO and (left == 0 or right == 0):
+    if op in _ZERO_IF_ANY_ZERO and (_is_zero(left) or _is_zero(right)):
         return 0
     return Apply(op, width, operands)
+
+
+def _is_zero(term: Term) -> bool:
+    return term == 0 and not undefined_bits(term)
+
+
+def chosen_by(chosen: Term, condition: Term) -> Term:
+    if isinstance(condition, int):
+        return apply(TAINTED, 64, chosen) if is_undecided(condition) else chosen
+    return Apply(CHOSEN_BY, 64, (chosen, condition))
 
 
 def either(condition: Term, then: Term, other: Term) -> Term:
@@ -92,7 +106,8 @@ def either(condition: Term, then: Term, other: Term) -> Term:
         return apply(TAINTED, 64, then if condition else other)
     if isinstance(condition, int):
         return then if condition else other
-    return then if then == other else Either(condition, then, other)
+    is_same = then == other and undefined_bits(then) == undefined_bits(other)
+    return then if is_same else Either(condition, then, other)
 
 
 def initially(address: Term, size: int, memory: InitialMemory) -> Term:
@@ -128,7 +143,10 @@ def _resolve(term: Term, known: Mapping[Symbol, Term], open_symbols: frozenset[S
                 return term
             return _resolve(known[term], known, open_symbols | {term})
         case Apply(op, width, operands):
-            return apply(op, width, *(_resolve(operand, known, open_symbols) for operand in operands))
+            resolved = [_resolve(operand, known, open_symbols) for operand in operands]
+            if op == CHOSEN_BY and symbols(resolved[1]) and symbols(resolved[1]) <= open_symbols:
+                return resolved[0]  # it has a say in the choice, so it does not come from there
+            return apply(op, width, *resolved)
         case Either(condition, then, other):
             return either(
                 _resolve(condition, known, open_symbols),

@@ -41,6 +41,7 @@ from dekker.engines.axiomatic.steps import (
 )
 from dekker.engines.axiomatic.terms import Symbol, Term
 from dekker.errors import UnsupportedError
+from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Expr
 from dekker.ir.instructions import (
     Allocate,
@@ -61,6 +62,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function
+from dekker.ir.undefined import partly
 from dekker.source import Span
 
 HEAP_PER_THREAD = 1 << 32
@@ -213,7 +215,8 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     allocated = path.allocated + (size // GAP + 2) * GAP
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
-    path = replace(path, allocated=allocated, objects=objects, own_objects=path.own_objects | own)
+    births = (*path.births, len(path.events))
+    path = replace(path, allocated=allocated, objects=objects, births=births, own_objects=path.own_objects | own)
     if not instruction.zeroed:
         path = replace(path, unset=path.unset | {start})
     if instruction.stack and not instruction.confined:
@@ -271,5 +274,7 @@ def _(instruction: Renew, context: Context, path: Path, span: Span | None) -> It
         yield replace(path, status="blocked")
         return
     for address, length in parts(world, start):
-        path = emit(path, PathEvent("W", Value(address), length, Value(0), span=span, renewal=True))
+        is_unset = not instruction.zeroed and address >= start
+        content = Value(partly(0, mask(8 * length) if is_unset else 0))
+        path = emit(path, PathEvent("W", Value(address), length, content, span=span, renewal=True, copy=True))
     yield path

@@ -322,11 +322,11 @@ def _rmw(compiler: _Compiler, step: ir.Rmw, at: Targets) -> Step:
 def _compare_exchange(compiler: _Compiler, step: ir.CompareExchange, at: Targets) -> Step:
     bits, weak = mask(8 * step.size), step.weak
     expected, desired = compiler.value(step.expected), compiler.value(step.desired)
-    old_slot = compiler.slot(step.dst)
+    old_slot = None if step.dst is None else compiler.slot(step.dst)
     won_slot = None if step.success is None else compiler.slot(step.success)
 
     def result(registers: Registers, old: int, won: int) -> Registers:
-        registers = changed(registers, old_slot, old)
+        registers = registers if old_slot is None else changed(registers, old_slot, old)
         return registers if won_slot is None else changed(registers, won_slot, won)
 
     def outcomes(registers: Registers, old: int) -> tuple[tuple[int | None, Registers], ...]:
@@ -423,7 +423,7 @@ def _changed(step: ir.Instruction) -> frozenset[str]:
         case ir.Rmw(dst):
             return frozenset(() if dst is None else (dst,))
         case ir.CompareExchange(dst, success):
-            return frozenset((dst,) if success is None else (dst, success))
+            return frozenset(name for name in (dst, success) if name is not None)
     return frozenset()
 
 

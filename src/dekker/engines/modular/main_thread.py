@@ -254,7 +254,8 @@ def _compare_exchange(run: _Runner, frame: _Frame, step: CompareExchange) -> Non
         raise run.refusal("`main` uses a weak compare-exchange here, which may fail although it need not", hint)
     if won:
         run.write(address, step.size, run.value(step.desired) & bits)
-    frame.registers[step.dst] = old
+    if step.dst is not None:
+        frame.registers[step.dst] = old
     if step.success is not None:
         frame.registers[step.success] = int(won)
 

@@ -173,8 +173,10 @@ class _Flow:
                         pass
                     case CompareExchange(dst, success, address) if self._is_here(address):
                         found.update(() if success is None else (success,))
-                    case Assign(dst) | Load(dst) | CompareExchange(dst) | Choose(dst):
+                    case Assign(dst) | Load(dst) | Choose(dst):
                         found.add(dst)
+                    case CompareExchange(dst):
+                        found.update(() if dst is None else (dst,))
         return found
 
     def carriers(self) -> frozenset[str]:
@@ -202,7 +204,8 @@ class _Flow:
                 carried = [self.carries(item, known, span) for item in (expected, desired)]
                 if self._is_here(address):
                     self._require_as_read(expected, span)
-                    yield dst
+                    if dst is not None:
+                        yield dst
                 elif any(carried):
                     raise self._refusal("goes to another variable", span)
             case Store(address, value):

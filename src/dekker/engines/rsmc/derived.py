@@ -91,8 +91,9 @@ Named = tuple[str, Path]
 
 
 def _missing(guarantees: Guarantees, paths: list[Named]) -> str | None:
-    """What keeps the best of the acyclic checks from holding all of the paths."""
-    if any(_holds_all(guarantees, check, paths) for check in guarantees.axioms("acyclic")):
+    """What keeps the best of the acyclic checks from holding all of the paths. Without a path there is nothing to hold,
+    and no check need be there."""
+    if not paths or any(_holds_all(guarantees, check, paths) for check in guarantees.axioms("acyclic")):
         return None
     failures = [
         (i, name)

@@ -167,6 +167,8 @@ class Encoder(Coder):
                 found["flags"] = OWN * (stack or permanent) | UNSET * (not zeroed)
                 if stack and not confined:
                     found["flags"] |= SCOPED | LASTING * permanent
+            case Renew(zeroed=zeroed):
+                found["flags"] = UNSET * (not zeroed)
             case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
                 found |= {"flags": LOOSE, "low": 0, "high": 1}
         return found

@@ -46,19 +46,24 @@ def instruction_events(instruction: Instruction) -> dict[str, Event]:
                 "failed_class": _access("R", order, "AMO", "QUIET"),
             }
         case Rmw(dst=dst, order=order):
-            tags = ("AMO", "RMW") if dst is not None else ("AMO", "RMW", "NORET")
+            tags = (*_update_tags(dst), "RMW")
             read = _access("R", order, *tags)
             return {"read_class": read, "write_class": _access("W", order, *tags), "failed_class": read}
-        case CompareExchange(order=order, failure_order=failure_order):
+        case CompareExchange(dst=dst, order=order, failure_order=failure_order):
+            tags = _update_tags(dst)
             alike = (FAILS_ALIKE,) if order is failure_order else ()
             return {
-                "read_class": _access("R", order, "AMO", "RMW", MAY_FAIL, *alike),
-                "write_class": _access("W", order, "AMO", "RMW", MAY_FAIL),
-                "failed_class": _access("R", failure_order, "AMO"),
+                "read_class": _access("R", order, *tags, "RMW", MAY_FAIL, *alike),
+                "write_class": _access("W", order, *tags, "RMW", MAY_FAIL),
+                "failed_class": _access("R", failure_order, *tags),
             }
         case Fence(kind):
             return {"read_class": _fence(FENCES[kind].name)}
     return {}
+
+
+def _update_tags(dst: str | None) -> tuple[str, ...]:
+    return ("AMO", "NORET") if dst is None else ("AMO",)
 
 
 def program_events(program: Program) -> frozenset[Event]:

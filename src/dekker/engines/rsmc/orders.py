@@ -61,13 +61,13 @@ def _is_open(event: Event) -> bool:
 
 
 def _aarch64(event: Event) -> LocalOrder:
+    is_resultless = event.kind == "R" and "NORET" in event.tags
     if _is_open(event):
-        return UNORDERED
+        return LocalOrder(only_full_fences=is_resultless)
     acquires = event.kind == "R" and (event.order in ACQUIRES or event.order is Order.ACQUIRE_PC)
     strong_acquire = event.kind == "R" and event.order in ACQUIRES
     release = event.kind == "W" and event.order in RELEASES
     full_update = release and "AMO" in event.tags and event.order in ACQUIRES
-    is_resultless = event.kind == "R" and "NORET" in event.tags
     return LocalOrder(acquires or full_update, release, release, strong_acquire, is_resultless)
 
 

@@ -152,6 +152,8 @@ class _Encoder(Coder):
             case Allocate():
                 fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
                 fields["flags"] |= CONFINED * step.confined | UNSET * (not step.zeroed)
+            case Renew():
+                fields["flags"] |= UNSET * (not step.zeroed)
             case Store():
                 fields["flags"] |= COPY * step.copy
         return list(fields.values())

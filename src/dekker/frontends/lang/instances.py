@@ -103,7 +103,7 @@ def assigned_registers(function: Function) -> tuple[str, ...]:
     found = dict.fromkeys(
         step.dst for step in function.body if isinstance(step, Assign | Load | CompareExchange | Choose)
     )
-    return tuple(name for name in found if not name.startswith("%"))
+    return tuple(name for name in found if name is not None and not name.startswith("%"))
 
 
 def _everything(

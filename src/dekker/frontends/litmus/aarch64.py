@@ -493,14 +493,16 @@ def _modify(atomic: _Atomic, dst: str | None, operand: Register, size: int, addr
 
 
 def _compare_and_swap(access: _Access, compared: Operand, source: Operand, address: Operand) -> Code:
-    """A failed one keeps the acquire semantics; one into the zero register has none, like SWP."""
+    """A failed one keeps the acquire semantics. With the zero register there is no result, as for SWP, whether the
+    comparison succeeds or fails."""
     old, size = _transferred(access, compared)
     order = access.order
-    if old.name == "XZR":
+    dst = None if old.name == "XZR" else old.name
+    if dst is None:
         order = _WITHOUT_ACQUIRE.get(order, order)
     failure = Order.ACQUIRE if order in _WITHOUT_ACQUIRE else Order.PLAIN
     expected, desired = cut(size * 8, value(old)), value(named(source, old.width))
-    return (CompareExchange(target(old), None, bare_place(address), expected, desired, size, order, failure),)
+    return (CompareExchange(dst, None, bare_place(address), expected, desired, size, order, failure),)
 
 
 # The instruction set

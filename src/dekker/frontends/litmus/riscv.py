@@ -239,7 +239,8 @@ def _compare_and_swap(size: int, order: Order, compared: Operand, source: Operan
     dst, old = _target(compared), _value(compared)
     expected = Unary("zext", 8 * size, old) if size < 8 and old != ZERO else old
     failure = Order.ACQUIRE if order in (Order.ACQUIRE, Order.ACQ_REL) else Order.PLAIN
-    swap = CompareExchange(dst, None, _bare_place(address), expected, _value(source), size, order, failure)
+    result = None if dst == DISCARDED else dst
+    swap = CompareExchange(result, None, _bare_place(address), expected, _value(source), size, order, failure)
     return swap, *_sign_extended(dst, size)
 
 

@@ -82,7 +82,8 @@ def _flow(item: Instruction, held: dict[str, set[str]], stored: set[str]) -> Non
                 held.setdefault(dst, set()).update(stored)
         case CompareExchange(dst, _, _, _, desired):
             stored |= _pointers(desired, held)
-            held.setdefault(dst, set()).update(stored)
+            if dst is not None:
+                held.setdefault(dst, set()).update(stored)
 
 
 _NOTHING: frozenset[str] = frozenset()

@@ -207,7 +207,8 @@ def _compare_exchange(exchange: CompareExchange, output: _Output) -> None:
     output.place(failed)
     output.emit(*map(Fence, after_failure), *_success(exchange, 0))
     output.place(done)
-    output.emit(Assign(exchange.dst, Reg(old)))
+    if exchange.dst is not None:
+        output.emit(Assign(exchange.dst, Reg(old)))
 
 
 def _success(exchange: CompareExchange, value: int) -> tuple[Instruction, ...]:

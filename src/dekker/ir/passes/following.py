@@ -79,7 +79,8 @@ def after_conditional_write(instruction: Instruction, known: Knowledge, succeede
         results[instruction.dst] = None if succeeded else found
     elif isinstance(instruction, CompareExchange):
         expected = truncated(value(instruction.expected, known), 8 * instruction.size)
-        results[instruction.dst] = expected if succeeded else None
+        if instruction.dst is not None:
+            results[instruction.dst] = expected if succeeded else None
         if instruction.success is not None:
             results[instruction.success] = int(succeeded)
     return {**known, **results}

@@ -79,7 +79,9 @@ def _passes_by(loop: Retry, index: int) -> bool:
 
 def _hands_on(loop: Retry, index: int, exchange: CompareExchange, carried: str) -> bool:
     """Whether what is carried is what a failed exchange has read."""
-    known: Knowledge = {**loop.constants, exchange.dst: Copy(OLD, 64)}
+    known: Knowledge = dict(loop.constants)
+    if exchange.dst is not None:
+        known[exchange.dst] = Copy(OLD, 64)
     if exchange.success is not None:
         known[exchange.success] = 0
 

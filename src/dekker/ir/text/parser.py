@@ -298,7 +298,7 @@ def _rmw(c: _Cursor, dst: str | None) -> Instruction:
     return Rmw(dst, op, address, _expression(c), size, _order(c), quiet)
 
 
-def _compare_exchange(c: _Cursor, dst: str, success: str | None) -> Instruction:
+def _compare_exchange(c: _Cursor, dst: str | None, success: str | None = None) -> Instruction:
     size = c.suffix()
     weak = c.accept("weak")
     address = _place(c)
@@ -423,7 +423,6 @@ _WITHOUT_RESULT: dict[str, Callable[[_Cursor], Instruction]] = {
 _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
     "load": _load,
     "store-conditional": _store_conditional,
-    "cmpxchg": lambda c, dst: _compare_exchange(c, dst, None),
     "choose": _choose,
     "allocate": _allocate,
     "end-scope": _end_scope,
@@ -433,6 +432,7 @@ _WITH_RESULT: dict[str, Callable[[_Cursor, str], Instruction]] = {
 
 _WITH_OR_WITHOUT: dict[str, Callable[[_Cursor, str | None], Instruction]] = {
     "rmw": _rmw,
+    "cmpxchg": _compare_exchange,
     "call": _call,
     "spawn": _spawn,
     "join": _join,

@@ -156,8 +156,8 @@ def _rmw(i: Rmw) -> str:
 
 
 def _compare_exchange(i: CompareExchange) -> str:
-    results = name_text(i.dst) if i.success is None else f"{name_text(i.dst)}, {name_text(i.success)}"
-    head = f"{results} = cmpxchg.{i.size}{_flags(weak=i.weak)} {_place(i.address)}"
+    results = ", ".join(name_text(name) for name in (i.dst, i.success) if name is not None)
+    head = f"{results}{' = ' if results else ''}cmpxchg.{i.size}{_flags(weak=i.weak)} {_place(i.address)}"
     plain = i.order is i.failure_order is Order.PLAIN
     orders = "" if plain else f" {i.order.value}/{i.failure_order.value}"
     return f"{head} {print_expression(i.expected)} -> {print_expression(i.desired)}{orders}"

@@ -12,12 +12,13 @@ from tests.strategies.litmus_programs import HARDWARE, PLAIN_ACCESSES, Flavour, 
 from dekker.cat.model import Model
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
-from dekker.engines.rsmc.derived import Refusal, derive_order
+from dekker.engines.rsmc.derived import NOT_COHERENT, Refusal, derive_order
 from dekker.engines.rsmc.orders import CommitOrder
 from dekker.execution import Event
 from dekker.ir.instructions import Order
 from dekker.ir.text import print_program
 from dekker.models import FOLDER, load_model
+from dekker.run.batch import BatchOptions, run_file
 from dekker.task import Limits, Task
 
 READ, WRITE = Event("R", 0, 0), Event("W", 0, 0)
@@ -88,6 +89,29 @@ def test_refusals_say_which_condition_fails(tmp_path: Path, text: str, reason: s
     found = derived(tmp_path, text)
     assert isinstance(found, Refusal)
     assert reason in found.in_order
+
+
+WITHOUT_ACYCLIC = "irreflexive fr; rf as mine\n"
+
+
+@pytest.mark.parametrize("kinds", ["R", "W", "RW"])
+def test_models_without_an_acyclic_check_are_refused(tmp_path: Path, kinds: str) -> None:
+    found = derived(tmp_path, WITHOUT_ACYCLIC, frozenset(Event(kind, 0, 0) for kind in kinds))
+    assert isinstance(found, Refusal)
+    assert found.by_dependencies == NOT_COHERENT
+
+
+def test_without_accesses_nothing_need_be_held(tmp_path: Path) -> None:
+    assert isinstance(derived(tmp_path, WITHOUT_ACYCLIC, frozenset((SYNC,))), CommitOrder)
+    assert isinstance(derived(tmp_path, WITHOUT_ACYCLIC, frozenset()), CommitOrder)
+
+
+def test_a_program_that_only_reads_is_left_to_the_oracle(tmp_path: Path) -> None:
+    file, test = tmp_path / "mine.cat", tmp_path / "reads.litmus"
+    file.write_text(f'"mine"\n{WITHOUT_ACYCLIC}', encoding="utf-8")
+    test.write_text("X86 reads\n{ }\n P0 ;\n MOV EAX,[x] ;\nexists (0:EAX=0)\n", encoding="utf-8")
+    record = run_file(str(test), BatchOptions(str(file)))
+    assert (record.error, record.engine, record.verdict) == (None, "axiomatic", "Ok")
 
 
 def test_updates_must_be_atomic(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ ENGINES = ("rsmc", "axiomatic", "states")
 
 _HEADERS = """
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ pthread_cond_t c = PTHREAD_COND_INITIALIZER; pthread_barrier_t b; pthread_spinlo
 ALREADY = "is already initialised"
 DESTROYED = "was destroyed"
 LOCKED = "is locked"
+NEVER = "was never initialised"
 
 TWICE = {
     "a mutex": "pthread_mutex_init(&m, 0); pthread_mutex_init(&m, 0);",
@@ -48,6 +50,38 @@ TWICE = {
     "one of threads.h": "cnd_init(&d); cnd_init(&d);",
     "a semaphore": "sem_init(&s, 0, 1); sem_wait(&s); sem_init(&s, 0, 1);",
     "a barrier": "pthread_barrier_init(&b, 0, 2); pthread_barrier_init(&b, 0, 3);",
+    "a spin lock": "pthread_spin_init(&p, 0); pthread_spin_init(&p, 0);",
+}
+
+UNMADE = {
+    "a mutex of threads.h": "mtx_lock(&t);",
+    "a mutex of threads.h is tried": "mtx_trylock(&t);",
+    "a mutex of threads.h is destroyed": "mtx_destroy(&t);",
+    "a condition variable of threads.h": "cnd_signal(&d);",
+    "all threads of threads.h": "cnd_broadcast(&d);",
+    "waiting in threads.h": "mtx_init(&t, mtx_plain); mtx_lock(&t); cnd_wait(&d, &t);",
+    "a semaphore is awaited": "sem_wait(&s);",
+    "a semaphore is tried": "sem_trywait(&s);",
+    "a semaphore is posted": "sem_post(&s);",
+    "a semaphore is asked": "int v; sem_getvalue(&s, &v);",
+    "a semaphore is destroyed": "sem_destroy(&s);",
+    "a spin lock": "pthread_spin_lock(&p);",
+    "a spin lock is tried": "pthread_spin_trylock(&p);",
+    "a spin lock is unlocked": "pthread_spin_unlock(&p);",
+    "a spin lock is destroyed": "pthread_spin_destroy(&p);",
+}
+
+ATTRIBUTES = {
+    "their type": "static pthread_mutexattr_t a; pthread_mutexattr_settype(&a, 1);",
+    "a mutex": "static pthread_mutexattr_t a; pthread_mutex_init(&m, &a);",
+    "after their end": "pthread_mutexattr_t a; pthread_mutexattr_init(&a); pthread_mutexattr_destroy(&a); "
+    "pthread_mutex_init(&m, &a);",
+}
+
+KEYS = {
+    "read": "void *q = pthread_getspecific(k);",
+    "set": "pthread_setspecific(k, &k);",
+    "deleted": "pthread_key_delete(k);",
 }
 
 GONE = {
@@ -80,7 +114,26 @@ HELD = {
     "a spin lock is initialised": "pthread_spin_init(&p, 0); pthread_spin_lock(&p); pthread_spin_init(&p, 0);",
 }
 
+_KIND = "pthread_mutexattr_t a; pthread_mutexattr_init(&a); pthread_mutexattr_settype(&a, PTHREAD_MUTEX_{});"
+_NOT_HELD = """
+    pthread_mutex_init(&m, &a); assert(pthread_mutex_unlock(&m) == EPERM); pthread_mutex_lock(&m);
+    assert(pthread_mutex_unlock(&m) == 0); assert(pthread_mutex_unlock(&m) == EPERM);"""
+
 FINE = {
+    "a recursive mutex that is not held": _KIND.format("RECURSIVE") + _NOT_HELD,
+    "an error-checking mutex that is not held": _KIND.format("ERRORCHECK") + _NOT_HELD,
+    "waiting with an error-checking mutex that is not held": _KIND.format("ERRORCHECK")
+    + "pthread_mutex_init(&m, &a); assert(pthread_cond_wait(&c, &m) == EPERM);",
+    "attributes": """
+        pthread_mutexattr_t a; int type; pthread_mutexattr_init(&a); pthread_mutexattr_settype(&a, 2);
+        pthread_mutexattr_gettype(&a, &type); assert(type == 2); pthread_mutexattr_destroy(&a);
+        pthread_mutexattr_init(&a); pthread_mutexattr_gettype(&a, &type); assert(type == 0);""",
+    "a key that is deleted": """
+        pthread_key_t k, l; pthread_key_create(&k, 0); pthread_key_create(&l, 0); pthread_setspecific(k, &k);
+        assert(pthread_getspecific(k) == &k); pthread_key_delete(k); pthread_setspecific(l, &l);""",
+    "mutexes of threads.h": """
+        mtx_t q; mtx_init(&q, mtx_recursive); mtx_lock(&q); mtx_lock(&q); mtx_unlock(&q); mtx_unlock(&q);
+        mtx_init(&t, mtx_plain); mtx_lock(&t); mtx_unlock(&t); mtx_destroy(&q);""",
     "an initial value, then initialised": """
         pthread_mutex_init(&m, 0); pthread_rwlock_init(&l, 0); pthread_cond_init(&c, 0);
         pthread_mutex_lock(&m); pthread_mutex_unlock(&m);""",
@@ -153,6 +206,31 @@ def test_used_after_destruction(tmp_path: Path, statements: str, engine: str) ->
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("statements", UNMADE.values(), ids=UNMADE)
+def test_used_without_initialisation(tmp_path: Path, statements: str, engine: str) -> None:
+    assert NEVER in _misuse(tmp_path, statements, engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("statements", ATTRIBUTES.values(), ids=ATTRIBUTES)
+def test_attributes_without_initialisation(tmp_path: Path, statements: str, engine: str) -> None:
+    assert "the attributes are not initialised" in _misuse(tmp_path, statements, engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("statement", KEYS.values(), ids=KEYS)
+def test_keys_that_are_deleted(tmp_path: Path, statement: str, engine: str) -> None:
+    statements = f"pthread_key_t k; pthread_key_create(&k, 0); pthread_key_delete(k); {statement}"
+    assert "the key was deleted" in _misuse(tmp_path, statements, engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_keys_that_were_never_made(tmp_path: Path, engine: str) -> None:
+    statements = "static pthread_key_t k; pthread_setspecific(k, &k);"
+    assert "the key was not made" in _misuse(tmp_path, statements, engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("statements", HELD.values(), ids=HELD)
 def test_held(tmp_path: Path, statements: str, engine: str) -> None:
     assert LOCKED in _misuse(tmp_path, statements, engine)
@@ -194,9 +272,29 @@ TOGETHER = {
     "destroyed while another waits for a semaphore": _threads(
         "sem_wait(&s);", "sem_destroy(&s);", "sem_init(&s, 0, 0);"
     ),
+    "destroyed while another waits, and made again": _threads(
+        "sem_wait(&s);", "sem_destroy(&s); sem_init(&s, 0, 1);", "sem_init(&s, 0, 0);"
+    ),
+    "a recursive mutex of threads.h that another holds": """
+        mtx_t r; void *f(void *a) { mtx_unlock(&r); return 0; }
+        int main(void) { pthread_t id; mtx_init(&r, mtx_recursive); mtx_lock(&r); pthread_create(&id, 0, f, 0);
+          pthread_join(id, 0); mtx_unlock(&r); return 0; }""",
 }
 
+_FIRST = """
+    pthread_t first; int x;
+    void *f(void *a) {{ void *r; pthread_join(first, &r); assert(x == 1 && r == &x); {} return 0; }}
+    int main(void) {{ pthread_t t; first = pthread_self(); pthread_create(&t, 0, f, 0); x = 1; {} }}"""
+
 APART = {
+    "the first thread is joined": _FIRST.format("", "pthread_exit(&x);"),
+    "one mutex after the other": _threads(
+        "pthread_mutex_lock(&m); struct timespec e = {0}; pthread_cond_timedwait(&c, &m, &e);"
+        " pthread_mutex_unlock(&m);",
+        "",
+        after="static pthread_mutex_t o; pthread_mutex_lock(&o); struct timespec e = {0};"
+        " pthread_cond_timedwait(&c, &o, &e); pthread_mutex_unlock(&o);",
+    ),
     "the last one destroys": _twice(
         "pthread_mutex_lock(&m); int last = ++x == 2; pthread_mutex_unlock(&m); if (last) pthread_mutex_destroy(&m);",
         "pthread_mutex_init(&m, 0);",
@@ -230,6 +328,18 @@ def test_misuse_by_threads(tmp_path: Path, text: str, engine: str) -> None:
     assert found[0] in ("lock misuse", "library misuse", "deadlock")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_waiting_with_two_mutexes(tmp_path: Path, engine: str) -> None:
+    timed = "struct timespec e = {0}; pthread_cond_timedwait(&c, &%s, &e);"
+    text = _threads(
+        f"pthread_mutex_lock(&m); {timed % 'm'} pthread_mutex_unlock(&m);",
+        f"static pthread_mutex_t n; pthread_mutex_lock(&n); {timed % 'n'} pthread_mutex_unlock(&n);",
+    )
+    found = _message(tmp_path, text, engine)
+    assert found is not None
+    assert "with another mutex" in found[1]
+
+
 @pytest.mark.parametrize("model", ["sc", "cpp20", "aarch64"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", APART.values(), ids=APART)
@@ -237,6 +347,87 @@ def test_no_misuse_by_threads(tmp_path: Path, text: str, engine: str, model: str
     if engine == "states" and model != "sc":
         pytest.skip("another model")
     assert _message(tmp_path, text, engine, model) is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("inside", "end", "kind"),
+    [
+        ("pthread_join(first, 0);", "pthread_exit(&x);", "library misuse"),
+        ("pthread_detach(first);", "pthread_exit(&x);", "library misuse"),
+        ("", "pthread_join(t, 0);", "deadlock"),
+    ],
+)
+def test_joining_the_first_thread(tmp_path: Path, inside: str, end: str, kind: str, engine: str) -> None:
+    found = _message(tmp_path, _FIRST.format(inside, end), engine)
+    assert found is not None
+    assert found[0] == kind
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "_Thread_local int v; int *shared; void *f(void *a) { v = 1; shared = &v; return 0; }",
+        "_Thread_local int u, v = 1; int *shared; void g(int *q) { shared = q; } void *f(void *a) { g(&v); return 0; }",
+    ],
+)
+def test_variables_of_threads_that_have_ended(tmp_path: Path, text: str, engine: str) -> None:
+    use = "int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); return *shared; }"
+    found = _message(tmp_path, text + use, engine)
+    assert found is not None
+    assert found[0] == "use after scope"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_variables_of_threads_that_go_on(tmp_path: Path, engine: str) -> None:
+    text = """
+        _Thread_local int v = 3; int *shared;
+        void *f(void *a) { assert(*shared == 4); *shared = 5; v = 6; return 0; }
+        int main(void) { pthread_t t; v = 4; shared = &v; pthread_create(&t, 0, f, 0); pthread_join(t, 0);
+          assert(v == 5); return 0; }"""
+    assert _message(tmp_path, text, engine) is None
+
+
+_CPLUSPLUS = """
+#include <condition_variable>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+"""
+
+ENDED_IN_USE = {
+    "std::recursive_mutex::~recursive_mutex": "std::recursive_mutex m; m.lock();",
+    "std::timed_mutex::~timed_mutex": "std::timed_mutex m; m.lock();",
+    "std::shared_mutex::~shared_mutex": "std::shared_mutex m; m.lock_shared();",
+    "std::timed_mutex::unlock": "std::timed_mutex m; m.unlock();",
+    "std::recursive_mutex::unlock": "std::recursive_mutex m; m.unlock();",
+}
+
+
+@pytest.mark.parametrize("name", ENDED_IN_USE)
+def test_misuse_of_locks_of_cplusplus(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "program.cpp"
+    file.write_text(f"{_CPLUSPLUS} int main() {{ {ENDED_IN_USE[name]} return 0; }}")
+    (violation, *_) = check([str(file)], CheckOptions("cpp20", "rsmc")).violations
+    assert violation.finding.kind == "lock misuse"
+    assert violation.finding.message.startswith(f"`{name}`: ")
+
+
+def test_locks_of_cplusplus_that_end(tmp_path: Path) -> None:
+    file = tmp_path / "program.cpp"
+    file.write_text(
+        _CPLUSPLUS
+        + """
+        int main() {
+          std::recursive_mutex r; std::timed_mutex t; std::shared_mutex s; std::mutex m; std::condition_variable c;
+          int x = 0;
+          std::thread other([&] { std::lock_guard a(r); std::lock_guard b(t); std::shared_lock d(s);
+            { std::lock_guard e(m); x = 1; } c.notify_one(); });
+          { std::unique_lock l(m); c.wait(l, [&] { return x == 1; }); }
+          other.join(); return 0; }"""
+    )
+    assert check([str(file)], CheckOptions("cpp20", "rsmc")).verdict is Verdict.SAFE
 
 
 @pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])

@@ -15,7 +15,7 @@ from dekker.ir.expressions import Address
 from dekker.ir.flow import successors
 from dekker.ir.instructions import AtomicBegin, AtomicEnd, Await, Branch, Call, Jump, Print
 
-CHOSEN_BY_NAME = {"construct", "lock", "unlock", "trylock", "checked_unlock"}
+CHOSEN_BY_NAME = {"construct", "lock", "unlock", "trylock", "checked_unlock", "begin_wait", "clear_mutexes"}
 
 
 LOOPING = ("strings.ir", "numbers.ir", "sorting.ir", "format.ir")

@@ -133,7 +133,7 @@ MISUSES = {
     "pthread_mutex_lock(&m); other(); pthread_mutex_unlock(&m);": "`pthread_mutex_unlock`: the mutex is not locked",
     "pthread_mutex_lock(&m); pthread_mutex_destroy(&m);": "`pthread_mutex_destroy`: the mutex is locked",
     "pthread_mutex_destroy(&m); pthread_mutex_lock(&m);": "`pthread_mutex_lock`: the mutex was destroyed",
-    "pthread_spin_unlock(&s);": "`pthread_spin_unlock`: the lock is not locked",
+    "pthread_spin_init(&s, 0); pthread_spin_unlock(&s);": "`pthread_spin_unlock`: the lock is not locked",
     "pthread_rwlock_unlock(&w);": "`pthread_rwlock_unlock`: the lock is not locked",
 }
 

@@ -180,7 +180,8 @@ def test_a_semaphore_of_one_excludes_and_one_of_two_does_not(tmp_path: Path, mod
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_post_hands_over_data(tmp_path: Path, model: str) -> None:
-    text = two_threads("n = 5; sem_post(&s);", "sem_wait(&s); assert(n == 5);", before=SEMAPHORE)
+    setup = "sem_init(&s, 0, 0);"
+    text = two_threads("n = 5; sem_post(&s);", "sem_wait(&s); assert(n == 5);", before=SEMAPHORE, setup=setup)
     assert is_fine(result_of(tmp_path, text, model))
 
 

@@ -84,7 +84,8 @@ class Machine:
                 old = self.read(place, size)
                 if old == self.value(expected) & mask(8 * size):
                     self.write(place, size, self.value(desired))
-                self.registers[dst] = old
+                if dst is not None:
+                    self.registers[dst] = old
             case Branch(condition, target):
                 return target if self.value(condition) else None
             case Jump(target):

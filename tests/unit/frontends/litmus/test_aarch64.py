@@ -525,7 +525,7 @@ def test_clear_inverts_its_operand() -> None:
 def test_no_acquire_into_the_zero_register(text: str, order: Order) -> None:
     assert one(f"SWP{text} W0,WZR,[X1]") == Rmw(None, "xchg", X1, X0, 4, order)
     assert one(f"LDADD{text} X0,XZR,[X1]") == Rmw(None, "add", X1, X0, 8, order)
-    assert one(f"CAS{text} WZR,W0,[X1]") == CompareExchange("discarded", None, X1, Const(0), X0, 4, order)
+    assert one(f"CAS{text} WZR,W0,[X1]") == CompareExchange(None, None, X1, Const(0), X0, 4, order)
 
 
 @pytest.mark.parametrize(

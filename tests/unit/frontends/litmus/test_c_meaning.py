@@ -110,7 +110,8 @@ class Machine:
                 place, new = self.value(address), self.value(desired)
                 old = self.read(place, size)
                 equal = old == self.value(expected)
-                self.registers[dst] = old
+                if dst is not None:
+                    self.registers[dst] = old
                 if success is not None:
                     self.registers[success] = int(equal)
                 if equal:

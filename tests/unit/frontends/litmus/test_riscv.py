@@ -317,7 +317,7 @@ def test_compare_and_swap() -> None:
         Assign("x5", Unary("sext", 32, X5)),
     )
     assert one("amocas.d.rl x5,x6,(x7)") == CompareExchange("x5", None, X7, X5, X6, 8, Order.RELEASE)
-    assert one("amocas.w x0,x6,(x7)") == CompareExchange("discarded", None, X7, Const(0), X6, 4)
+    assert one("amocas.w x0,x6,(x7)") == CompareExchange(None, None, X7, Const(0), X6, 4)
 
 
 # Errors

@@ -7,7 +7,7 @@ point to it is read afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from dekker.frontends.c.lowering.function import SELF
@@ -31,14 +31,18 @@ from dekker.ir.instructions import (
 from dekker.ir.program import Function
 
 Parameter = tuple[str, int]
+_KEPT_BY_SOME: Parameter = ("", 0)
+"""Whether a function that is called through a pointer may keep its thread's own object."""
+
 Holders = frozenset[str]
 
 
-def confine(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """With the marks of what is confined. What `main` has on its stack ends with the program."""
+def confine(functions: Mapping[str, Function], first: Collection[str]) -> dict[str, Function]:
+    """With the marks of what is confined. What `first`, the functions that the first thread begins with, have on their
+    stacks ends with the program."""
     keeping = _keeping(functions)
     found = {name: _confined(function, keeping) for name, function in functions.items()}
-    return {name: _ending_with_program(function) if name == "main" else function for name, function in found.items()}
+    return {name: _ending_with_program(function) if name in first else function for name, function in found.items()}
 
 
 def _keeping(functions: Mapping[str, Function]) -> frozenset[Parameter]:
@@ -51,6 +55,8 @@ def _keeping(functions: Mapping[str, Function]) -> frozenset[Parameter]:
             for position, parameter in enumerate(function.parameters)
             if (name, position) in kept or _escapes(function, _holders(function, parameter), kept)
         )
+        if any(name and functions[name].parameters[position] == SELF for name, position in found):
+            found |= {_KEPT_BY_SOME}
         if found == kept:
             return kept
         kept = found
@@ -89,7 +95,7 @@ def _holders(function: Function, variable: str) -> Holders:
 
 def _escapes(function: Function, holders: Holders, keeping: frozenset[Parameter]) -> bool:
     given = (part for step in function.body for part in _given_away(step, keeping))
-    return any(not holders.isdisjoint(registers(part)) and not _is_identity(part) for part in given)
+    return any(not holders.isdisjoint(registers(part)) for part in given)
 
 
 def _is_identity(part: Expr) -> bool:
@@ -103,13 +109,14 @@ def _is_identity(part: Expr) -> bool:
 def _given_away(step: Instruction, keeping: frozenset[Parameter]) -> Iterator[Expr]:
     match step:
         case Store(value=value) | StoreConditional(value=value) | Rmw(operand=value) | CompareExchange(desired=value):
-            yield value
+            if not _is_identity(value):
+                yield value
         case Spawn(arguments=arguments):
             yield from arguments
         case Call(function=Address(symbol, 0), arguments=arguments):
             yield from (part for position, part in enumerate(arguments) if (symbol, position) in keeping)
         case Call(arguments=arguments):
-            yield from arguments
+            yield from (part for part in arguments if part != Reg(SELF) or _KEPT_BY_SOME in keeping)
         case Return(value=value) if value is not None:
             yield value
 

@@ -410,7 +410,7 @@ def lower_program(
     own_object = Emitter()
     _make_own_object(unit, own_object)
     private = {name: privatise_handles(function) for name, function in unit.functions.items()}
-    functions = (*_main_first(confine(split_threads(private, own_object.body, SELF))),)
+    functions = (*_main_first(confine(split_threads(private, own_object.body, SELF), ("main", START))),)
     return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
 
 

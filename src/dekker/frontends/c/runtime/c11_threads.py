@@ -8,8 +8,8 @@ from dekker.frontends.c.lowering.expressions import binary, select
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.frontends.c.runtime.locks import (
+    C11,
     initialise,
-    initialises,
     lock_mutex,
     mutex_try,
     on_mutex,
@@ -26,7 +26,7 @@ from dekker.frontends.c.runtime.threads import (
     leave,
     set_value,
 )
-from dekker.frontends.c.runtime.waiting import timed_wait, wait
+from dekker.frontends.c.runtime.waiting import conditions, timed_wait, wait
 from dekker.ir.expressions import ONE, ZERO, Const, Expr
 
 _BUSY, _ERROR, _TIMED_OUT = 1, 2, 4
@@ -41,11 +41,11 @@ def _join(call: ExternalCall) -> Expr:
 
 
 def _lock(call: ExternalCall) -> Expr:
-    return _or_error(lock_mutex(call, call.argument(0)))
+    return _or_error(lock_mutex(call, call.argument(0), C11))
 
 
 def _unlock(call: ExternalCall) -> Expr:
-    return _or_error(unlock_mutex(call, call.argument(0)))
+    return _or_error(unlock_mutex(call, call.argument(0), C11))
 
 
 def _or_error(status: Expr) -> Expr:
@@ -54,15 +54,16 @@ def _or_error(status: Expr) -> Expr:
 
 def _init(call: ExternalCall) -> Expr:
     """`mtx_recursive` is 1."""
-    return initialise(call, "mutex", call.emitter.keep(binary("and", 32, call.argument(1), ONE)))
+    is_recursive = binary("and", 32, call.argument(1), ONE)
+    return initialise(call, "mutex", call.emitter.keep(select(is_recursive, ONE, Const(C11.idle))))
 
 
 def _wait(call: ExternalCall) -> Expr:
-    return wait(call, call.argument(0), call.argument(1))
+    return wait(call, call.argument(0), call.argument(1), C11)
 
 
 def _timed_wait(call: ExternalCall) -> Expr:
-    return timed_wait(call, call.argument(0), call.argument(1), _TIMED_OUT)
+    return timed_wait(call, call.argument(0), call.argument(1), C11, _TIMED_OUT)
 
 
 def _create_key(call: ExternalCall) -> Expr:
@@ -77,16 +78,13 @@ C11_THREADS: Mapping[str, External] = {
     "thrd_equal": THREADS["pthread_equal"],
     "mtx_init": External(_init),
     "mtx_lock": on_mutex(_lock),
-    "mtx_trylock": mutex_try(_BUSY, weak=True),
-    "mtx_timedlock": mutex_try(_TIMED_OUT),
+    "mtx_trylock": mutex_try(C11, _BUSY, weak=True),
+    "mtx_timedlock": mutex_try(C11, _TIMED_OUT),
     "mtx_unlock": on_mutex(_unlock),
-    "mtx_destroy": template("mutex_destroy"),
-    "cnd_init": initialises("condition"),
-    "cnd_destroy": template("condition_destroy"),
+    "mtx_destroy": template("mutex_destroy", more=(C11.idle,)),
+    **{f"cnd_{what}": external for what, external in conditions(C11).items()},
     "cnd_wait": External(_wait, needs_context=True),
     "cnd_timedwait": External(_timed_wait, needs_context=True),
-    "cnd_signal": template("condition_signal"),
-    "cnd_broadcast": template("condition_broadcast"),
     "call_once": template("once", arguments=2),
     "tss_create": External(_create_key, needs_context=True),
     "tss_delete": External(delete_key),

@@ -17,6 +17,7 @@ from dekker.frontends.c.runtime.basic import ends, nothing
 from dekker.frontends.c.runtime.cplusplus import throw
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import (
+    CPLUSPLUS,
     construct_mutex,
     lock_mutex,
     on_mutex,
@@ -34,19 +35,28 @@ _LOCAL_DATA = "thread data of libc++"
 
 
 def _lock(call: ExternalCall) -> None:
-    lock_mutex(call, call.argument(0))
+    lock_mutex(call, call.argument(0), CPLUSPLUS)
 
 
 def _try_lock(call: ExternalCall) -> Expr:
-    return binary("eq", 32, try_lock_mutex(call, call.argument(0), 1, weak=True), ZERO)
+    return binary("eq", 32, try_lock_mutex(call, call.argument(0), CPLUSPLUS, 1, weak=True), ZERO)
 
 
 def _try_lock_for(call: ExternalCall) -> Expr:
-    return binary("eq", 32, try_lock_mutex(call, call.argument(0), 1), ZERO)
+    return binary("eq", 32, try_lock_mutex(call, call.argument(0), CPLUSPLUS, 1), ZERO)
 
 
 def _unlock(call: ExternalCall) -> None:
-    unlock_mutex(call, call.argument(0))
+    unlock_mutex(call, call.argument(0), CPLUSPLUS)
+
+
+def _ending(name: str) -> Handler:
+    """A destructor: what it ends must not be in use."""
+
+    def lower(call: ExternalCall) -> None:
+        expand(call, name, call.argument(0))
+
+    return lower
 
 
 def _mutex_init(kind: int) -> Handler:
@@ -61,16 +71,16 @@ def _mutex_of_lock(call: ExternalCall) -> Expr:
 
 
 def _wait(call: ExternalCall) -> None:
-    wait(call, call.argument(0), _mutex_of_lock(call))
+    wait(call, call.argument(0), _mutex_of_lock(call), CPLUSPLUS)
 
 
 def _timed_wait(call: ExternalCall) -> None:
-    timed_wait(call, call.argument(0), _mutex_of_lock(call), 0)
+    timed_wait(call, call.argument(0), _mutex_of_lock(call), CPLUSPLUS, 0)
 
 
 def _status_of_wait(call: ExternalCall) -> Expr:
     """`std::cv_status::timeout` is 1."""
-    return timed_wait(call, call.argument(0), _mutex_of_lock(call), 1)
+    return timed_wait(call, call.argument(0), _mutex_of_lock(call), CPLUSPLUS, 1)
 
 
 def _join(call: ExternalCall) -> None:
@@ -126,7 +136,7 @@ def _structors(kind: str, letters: str, action: Handler) -> dict[str, External]:
 
 def _mutex(kind: str) -> dict[str, External]:
     methods = _method(kind, "lock", _lock) | _method(kind, "try_lock", _try_lock) | _method(kind, "unlock", _unlock)
-    return methods | _structors(kind, "D", nothing)
+    return methods | _structors(kind, "D", _ending("mutex_end"))
 
 
 _SHARED = "_ZNSt3__119__shared_mutex_base"
@@ -143,9 +153,9 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     **_structors("recursive_timed_mutex", "C", _mutex_init(1)),
     **_method("condition_variable", "wait", _wait, arguments="RNS_11unique_lockINS_5mutexEEE"),
     **_method("condition_variable", "__do_timed_wait", _timed_wait, arguments=f"{_TIME_POINT}Ll1000000000EEEEEE"),
-    "_ZNSt3__118condition_variable10notify_oneEv": template("condition_signal"),
-    "_ZNSt3__118condition_variable10notify_allEv": template("condition_broadcast"),
-    **_structors("condition_variable", "D", nothing),
+    "_ZNSt3__118condition_variable10notify_oneEv": template("condition_signal", more=(0,)),
+    "_ZNSt3__118condition_variable10notify_allEv": template("condition_broadcast", more=(0,)),
+    **_structors("condition_variable", "D", _ending("condition_unlocked")),
     "_ZNSt3__16thread4joinEv": External(_join),
     "_ZNSt3__16thread6detachEv": External(_detach),
     **_structors("thread", "D", _end_of_thread),
@@ -177,6 +187,7 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
 _SET_DATA = r"_ZNSt3__121__thread_specific_ptrINS_15__thread_structEE11set_pointerE\w+"
 
 CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
+    re.compile(rf"{_SHARED}D[012]B?\w*Ev"): External(_ending("rwlock_unlocked"), overrides=True),
     re.compile(_SET_DATA): External(_release_data, overrides=True),
     re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
     re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(

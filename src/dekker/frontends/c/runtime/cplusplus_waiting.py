@@ -17,7 +17,7 @@ from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.frontends.c.runtime.locks import template
 from dekker.frontends.c.runtime.templates import expand
-from dekker.ir.expressions import Const, Expr, Reg
+from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Await, Call
 
 _SUCCESS, _TIMEOUT = Const(2), Const(3)
@@ -52,15 +52,19 @@ def _question(call: ExternalCall) -> str:
 _CALL_OPERATOR = re.compile(r"cl(B\w+?)?Ev$")
 
 
+def _acquire(call: ExternalCall) -> None:
+    expand(call, "semaphore_wait", call.argument(0), ZERO)
+
+
 def _try(call: ExternalCall) -> Expr:
-    return truncate(call.width, expand(call, "semaphore_trywait", call.argument(0)))
+    return truncate(call.width, expand(call, "semaphore_trywait", call.argument(0), ZERO))
 
 
 _SEMAPHORE = r"_ZNSt3__123__atomic_semaphore_base"
 
 WAITING_PATTERNS: Mapping[re.Pattern[str], External] = {
     re.compile(r"_ZNSt3__133__libcpp_thread_poll_with_backoff[BI].*"): External(_poll, overrides=True),
-    re.compile(rf"{_SEMAPHORE}7acquireB?\w*Ev"): External(template("semaphore_wait").handler, overrides=True),
+    re.compile(rf"{_SEMAPHORE}7acquireB?\w*Ev"): External(_acquire, overrides=True),
     re.compile(rf"{_SEMAPHORE}(11try_acquire|15try_acquire_for|17try_acquire_until)[BIE].*"): External(
         _try, overrides=True
     ),

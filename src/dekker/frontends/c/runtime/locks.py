@@ -21,7 +21,7 @@ wait while they hold a lock for reading, or try to get one: only programs in whi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate
 from dekker.frontends.c.lowering.function import SELF
@@ -32,22 +32,40 @@ from dekker.frontends.c.runtime.whole_program import (
     is_used,
     readers_may_block,
     unlocks_only_here,
+    waits_with_several,
 )
 from dekker.ir.expressions import ZERO, Address, Const, Expr, Reg
-from dekker.ir.instructions import CompareExchange, Load, Store
+from dekker.ir.instructions import Assign, CompareExchange, Load, Store
 
 EBUSY = 16
 ETIMEDOUT = 110
 KIND_OFFSET = 16
+_ATTRIBUTES_MADE = 1 << 16
 THREAD = Reg(SELF)
 """What tells threads apart."""
 
 _KINDS = (
     "pthread_mutexattr_settype",
-    "mtx_init",
+    *("mtx_init", "mtx_lock", "mtx_trylock", "mtx_timedlock", "mtx_unlock"),
     *(f"_ZNSt3__1{kind}C{n}Ev" for kind in ("15recursive_mutex", "21recursive_timed_mutex") for n in (1, 2)),
 )
-"""What makes mutexes of other kinds than the normal one."""
+"""What makes mutexes of other kinds than the normal one, or uses some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What the mutexes and condition variables of one library have in common, as `library/mutex.ir` and
+    `library/condition.ir` explain it. `waiting_errors` are the `errors` of an unlocking that a wait does."""
+
+    idle: int = 0
+    errors: int = 0
+    waiting_errors: int = 0
+    made: int = 0
+
+
+PTHREAD = Family(errors=3, waiting_errors=2)
+C11 = Family(idle=3, made=1 << 62)
+CPLUSPLUS = Family()
 
 
 def chosen_templates(call: ExternalCall) -> Mapping[str, str]:
@@ -55,6 +73,9 @@ def chosen_templates(call: ExternalCall) -> Mapping[str, str]:
     prefix = "mutex" if has_static_kinds(call) or is_used(call, *_KINDS) else "normal"
     names = {name: f"{prefix}_{name}" for name in ("construct", "lock", "trylock")}
     names["checked_unlock"] = f"{prefix}_unlock"
+    told = waits_with_several(call)
+    names["begin_wait"] = "begin_bound_wait" if told else "begin_any_wait"
+    names["clear_mutexes"] = "clear_told_mutexes" if told else "clear_nothing"
     if readers_may_block(call):
         names |= {"read_lock": "patient_read_lock", "read_trylock": "patient_read_trylock"}
         names |= {"write_lock": "telling_write_lock"}
@@ -63,8 +84,13 @@ def chosen_templates(call: ExternalCall) -> Mapping[str, str]:
     return names | {"unlock": names["checked_unlock"], "spin_unlock": "checked_spin_unlock"}
 
 
-def static_kind(call: ExternalCall, mutex: Expr) -> Expr:
-    """The kind that a mutex has by its initial value."""
+def holding(call: ExternalCall, mutex: Expr, family: Family) -> tuple[Expr, ...]:
+    """What all templates for mutexes take: the mutex, the thread, the kind that the mutex has by its initial value, and
+    what it is when it is free."""
+    return mutex, THREAD, _static_kind(call, mutex) if family is PTHREAD else ZERO, Const(family.idle)
+
+
+def _static_kind(call: ExternalCall, mutex: Expr) -> Expr:
     if not has_static_kinds(call):
         return ZERO
     register = call.emitter.temporary()
@@ -85,8 +111,8 @@ def initialise(call: ExternalCall, what: str, *more: Expr) -> Expr:
     return expand(call, f"{what}_init", place, *more, instead=chosen_templates(call))
 
 
-def initialises(what: str) -> External:
-    return External(lambda call: initialise(call, what))
+def initialises(what: str, *more: int) -> External:
+    return External(lambda call: initialise(call, what, *map(Const, more)))
 
 
 def construct_mutex(call: ExternalCall, mutex: Expr, kind: Expr) -> Expr:
@@ -94,14 +120,13 @@ def construct_mutex(call: ExternalCall, mutex: Expr, kind: Expr) -> Expr:
     return expand(call, "construct", mutex, kind, instead=chosen_templates(call))
 
 
-def lock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
-    operands = (mutex, THREAD, static_kind(call, mutex))
-    return expand(call, "lock", *operands, instead=chosen_templates(call))
+def lock_mutex(call: ExternalCall, mutex: Expr, family: Family) -> Expr:
+    return expand(call, "lock", *holding(call, mutex, family), instead=chosen_templates(call))
 
 
-def try_lock_mutex(call: ExternalCall, mutex: Expr, busy: int, *, weak: bool = False) -> Expr:
+def try_lock_mutex(call: ExternalCall, mutex: Expr, family: Family, busy: int, *, weak: bool = False) -> Expr:
     """`weak`: it may fail although the mutex is free, where a weak compare-exchange may."""
-    operands = (mutex, THREAD, static_kind(call, mutex), Const(busy))
+    operands = (*holding(call, mutex, family), Const(busy))
     body = call.emitter.body
     start = len(body)
     result = expand(call, "trylock", *operands, instead=chosen_templates(call))
@@ -112,41 +137,57 @@ def try_lock_mutex(call: ExternalCall, mutex: Expr, busy: int, *, weak: bool = F
     return result
 
 
-def unlock_mutex(call: ExternalCall, mutex: Expr) -> Expr:
-    operands = (mutex, THREAD, static_kind(call, mutex))
+def unlock_mutex(call: ExternalCall, mutex: Expr, family: Family) -> Expr:
+    operands = (*holding(call, mutex, family), Const(family.errors))
     return expand(call, "unlock", *operands, instead=chosen_templates(call))
 
 
 def _mutex_init(call: ExternalCall) -> Expr:
     attributes = call.argument(1)
-    kind: Expr = ZERO
-    if attributes != ZERO:
-        kind = _attribute_kind(call, attributes)
+    kind = ZERO if attributes == ZERO else _attribute_kind(call, attributes)
     if has_static_kinds(call):
         call.emitter.emit(Store(offset(call.argument(0), KIND_OFFSET), ZERO, 4))
     return initialise(call, "mutex", kind)
 
 
 def _attribute_kind(call: ExternalCall, attributes: Expr) -> Expr:
-    register = call.emitter.temporary()
-    call.emitter.emit(Load(register, attributes, 4))
-    return call.emitter.keep(_kind(Reg(register)))
+    """`attributes` may be null."""
+    e, kind, end = call.emitter, call.emitter.temporary(), call.emitter.new_label()
+    e.emit(Assign(kind, ZERO))
+    e.branch(binary("eq", 64, attributes, ZERO), end)
+    e.emit(Assign(kind, _kind(_type(call, attributes))))
+    e.place(end)
+    return Reg(kind)
+
+
+def _type(call: ExternalCall, attributes: Expr) -> Expr:
+    """The attributes of a mutex are 4 bytes: its type, and a bit that is set while they are initialised."""
+    e, register = call.emitter, call.emitter.temporary()
+    e.emit(Load(register, attributes, 4))
+    made = binary("and", 32, Reg(register), Const(_ATTRIBUTES_MADE))
+    e.require(binary("ne", 32, made, ZERO), f"`{call.name}`: the attributes are not initialised")
+    return binary("and", 32, Reg(register), Const(_ATTRIBUTES_MADE - 1))
 
 
 def _attributes_init(call: ExternalCall) -> Expr:
+    call.emitter.emit(Store(call.argument(0), Const(_ATTRIBUTES_MADE), 4))
+    return ZERO
+
+
+def _attributes_destroy(call: ExternalCall) -> Expr:
+    _type(call, call.argument(0))
     call.emitter.emit(Store(call.argument(0), ZERO, 4))
     return ZERO
 
 
 def _set_type(call: ExternalCall) -> Expr:
-    call.emitter.emit(Store(call.argument(0), call.argument(1), 4))
+    _type(call, call.argument(0))
+    call.emitter.emit(Store(call.argument(0), binary("or", 32, call.argument(1), Const(_ATTRIBUTES_MADE)), 4))
     return ZERO
 
 
 def _get_type(call: ExternalCall) -> Expr:
-    register = call.emitter.temporary()
-    call.emitter.emit(Load(register, call.argument(0), 4))
-    call.emitter.emit(Store(call.argument(1), Reg(register), 4))
+    call.emitter.emit(Store(call.argument(1), _type(call, call.argument(0)), 4))
     return ZERO
 
 
@@ -167,18 +208,19 @@ def on_mutex(action: Handler) -> External:
     return External(action, needs_context=True)
 
 
-def mutex_try(busy: int, *, weak: bool = False) -> External:
-    return on_mutex(lambda call: try_lock_mutex(call, call.argument(0), busy, weak=weak))
+def mutex_try(family: Family, busy: int, *, weak: bool = False) -> External:
+    return on_mutex(lambda call: try_lock_mutex(call, call.argument(0), family, busy, weak=weak))
 
 
 LOCKS: Mapping[str, External] = {
     "pthread_mutex_init": External(_mutex_init),
-    "pthread_mutex_destroy": template("mutex_destroy"),
-    "pthread_mutex_lock": on_mutex(lambda call: lock_mutex(call, call.argument(0))),
-    "pthread_mutex_trylock": mutex_try(EBUSY),
-    **dict.fromkeys(("pthread_mutex_timedlock", "pthread_mutex_clocklock"), mutex_try(ETIMEDOUT)),
-    "pthread_mutex_unlock": on_mutex(lambda call: unlock_mutex(call, call.argument(0))),
+    "pthread_mutex_destroy": template("mutex_destroy", more=(PTHREAD.idle,)),
+    "pthread_mutex_lock": on_mutex(lambda call: lock_mutex(call, call.argument(0), PTHREAD)),
+    "pthread_mutex_trylock": mutex_try(PTHREAD, EBUSY),
+    **dict.fromkeys(("pthread_mutex_timedlock", "pthread_mutex_clocklock"), mutex_try(PTHREAD, ETIMEDOUT)),
+    "pthread_mutex_unlock": on_mutex(lambda call: unlock_mutex(call, call.argument(0), PTHREAD)),
     "pthread_mutexattr_init": External(_attributes_init),
+    "pthread_mutexattr_destroy": External(_attributes_destroy),
     "pthread_mutexattr_settype": External(_set_type),
     "pthread_mutexattr_gettype": External(_get_type),
     "pthread_spin_init": initialises("spin"),

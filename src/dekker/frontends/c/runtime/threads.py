@@ -4,8 +4,11 @@ An identifier is the number that `Join` takes. If the program asks a thread for 
 with a value by `pthread_exit`, it is instead the address of an object with that number and that value, which the new
 thread is told.
 
+The first thread has no number. Who joins it waits for a mark that it leaves when it ends by `pthread_exit`.
+
 Keys: 1 to 7, so that destructors need no loop; 0 is that of the C++ library. Destructors run once when a thread ends,
 in the order of their keys; a value that a destructor sets is not destroyed again. The end of `main` runs no destructor.
+A key that was deleted has `_DELETED` for its destructor.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.endings import run_at_thread_end
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import EBUSY, ETIMEDOUT
+from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.waiting import EAGAIN
 from dekker.frontends.c.runtime.whole_program import has_match, is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
@@ -34,6 +38,9 @@ _DESTRUCTORS = "destructors of keys"
 _VALUES = "values of keys"
 _IDENTITY = "identifier"
 _VALUE_OFFSET = 8
+_DELETED = ONE
+_DATA_OF_LIBCXX = "_ZNSt3__119__thread_local_dataEv"
+"""What uses key 0."""
 SET_DETACHED = "pthread_attr_setdetachstate"
 
 _ENDS_WITH_VALUE = re.compile(r"(?:call|invoke) [^\n]*@(?:pthread_exit\((?!ptr (?:noundef )?null\))|thrd_exit\()")
@@ -113,14 +120,17 @@ def _start_function(call: ExternalCall) -> Address:
 
 
 def join(call: ExternalCall, thread: Expr, place: Expr, size: int) -> Expr:
-    e = call.emitter
-    if _has_identity(call):
-        number = e.temporary()
-        e.emit(Load(number, thread, 8))
-    else:
-        number = None
+    e, joined = call.emitter, call.emitter.new_label()
+    number = thread
     result = None if place == ZERO else e.temporary()
-    e.emit(Join(result, thread if number is None else Reg(number)))
+    if _has_identity(call):
+        if _may_join_first(call):
+            _join_first(call, thread, result, joined)
+        register = e.temporary()
+        e.emit(Load(register, thread, 8))
+        number = Reg(register)
+    e.emit(Join(result, number))
+    e.place(joined)
     if result is None:
         return ZERO
     value: Expr = Reg(result)
@@ -130,6 +140,21 @@ def join(call: ExternalCall, thread: Expr, place: Expr, size: int) -> Expr:
         value = Binary("or", 64, value, Reg(exit_value))
     _store_unless_null(call, place, value, size)
     return ZERO
+
+
+def _may_join_first(call: ExternalCall) -> bool:
+    asks = is_used(call, "pthread_self", "thrd_current")
+    return asks and is_used(call, "pthread_join", "pthread_tryjoin_np", "pthread_timedjoin_np", "thrd_join")
+
+
+def _join_first(call: ExternalCall, thread: Expr, result: str | None, joined: str) -> None:
+    e, other = call.emitter, call.emitter.new_label()
+    e.branch(binary("ne", 64, thread, call.shared(MAIN, 16)), other)
+    expand(call, "join_first", call.shared(MAIN, 16))
+    if result is not None:
+        e.emit(Assign(result, ZERO))
+    e.jump(joined)
+    e.place(other)
 
 
 def _store_unless_null(call: ExternalCall, place: Expr, value: Expr, size: int) -> None:
@@ -168,6 +193,12 @@ def detach(call: ExternalCall) -> Expr:
         e.emit(Detach(thread))
         return ZERO
     number, other, end = e.temporary(), e.new_label(), e.new_label()
+    if _may_join_first(call):
+        not_first = e.new_label()
+        e.branch(binary("ne", 64, thread, call.shared(MAIN, 16)), not_first)
+        expand(call, "detach_first", call.shared(MAIN, 16))
+        e.jump(end)
+        e.place(not_first)
     e.branch(binary("ne", 64, thread, identity_of_thread(call)), other)
     e.emit(Detach(ZERO))
     e.jump(end)
@@ -181,13 +212,19 @@ def detach(call: ExternalCall) -> Expr:
 def leave(call: ExternalCall) -> None:
     """Ends the thread with a value; what joins it takes that."""
     value = call.argument(0)
+    e = call.emitter
     if has_match(call, _ENDS_WITH_VALUE) and value != ZERO:
         identity = identity_of_thread(call)
-        call.emitter.emit(Store(offset(identity, _VALUE_OFFSET), value, 8, copy=True))
-    run_at_thread_end(call, call.emitter)
+        e.emit(Store(offset(identity, _VALUE_OFFSET), value, 8, copy=True))
+    run_at_thread_end(call, e)
     if _has_keys(call):
-        call.emitter.emit(Call(None, *call.call(_destroy_function(call), ())))
-    call.emitter.emit(Exit())
+        e.emit(Call(None, *call.call(_destroy_function(call), ())))
+    if _may_join_first(call):
+        end = e.new_label()
+        e.branch(binary("ne", 64, identity_of_thread(call), call.shared(MAIN, 16)), end)
+        expand(call, "end_first", call.shared(MAIN, 16))
+        e.place(end)
+    e.emit(Exit())
 
 
 def identity_of_thread(call: ExternalCall) -> Expr:
@@ -228,12 +265,22 @@ def _create_key(call: ExternalCall) -> Expr:
 
 
 def _value_place(call: ExternalCall) -> Expr:
-    key = call.argument(0)
+    key, first = call.argument(0), ZERO if is_used(call, _DATA_OF_LIBCXX) else ONE
     call.emitter.require(
-        binary("ult", 32, key, Const(END_OF_KEYS)), f"`{call.name}`: the key was not made by `pthread_key_create`"
+        binary("ult", 32, binary("sub", 32, key, first), Const(END_OF_KEYS - first.value)),
+        f"`{call.name}`: the key was not made by `pthread_key_create`",
     )
+    if is_used(call, "pthread_key_delete", "tss_delete"):
+        _require_key(call, key)
     values = call.thread_local(_VALUES, 8 * END_OF_KEYS)
     return binary("add", 64, values, scaled(key, 8))
+
+
+def _require_key(call: ExternalCall, key: Expr) -> None:
+    e, destructor = call.emitter, call.emitter.temporary()
+    table = call.shared(_DESTRUCTORS, 8 * END_OF_KEYS)
+    e.emit(Load(destructor, binary("add", 64, table, scaled(truncate(32, key), 8)), 8, Order.RELAXED))
+    e.require(binary("ne", 64, Reg(destructor), _DELETED), f"`{call.name}`: the key was deleted")
 
 
 def get_value(call: ExternalCall) -> Expr:
@@ -248,8 +295,10 @@ def set_value(call: ExternalCall) -> Expr:
 
 def delete_key(call: ExternalCall) -> Expr:
     """Its destructor does not run any more."""
-    table = call.shared(_DESTRUCTORS, 8 * END_OF_KEYS)
-    call.emitter.emit(Store(binary("add", 64, table, scaled(truncate(32, call.argument(0)), 8)), ZERO, 8))
+    key, table = call.argument(0), call.shared(_DESTRUCTORS, 8 * END_OF_KEYS)
+    _require_key(call, key)
+    place = binary("add", 64, table, scaled(truncate(32, key), 8))
+    call.emitter.emit(Store(place, _DELETED, 8, Order.RELAXED))
     return ZERO
 
 
@@ -273,8 +322,9 @@ def _destroy(call: ExternalCall, e: Emitter, key: int) -> None:
     e.branch(binary("ult", 64, Reg("keys"), Const(key)), "end")
     e.emit(Load("value", place, 8))
     e.branch(binary("eq", 64, Reg("value"), ZERO), following)
-    e.emit(Load("destructor", offset(call.shared(_DESTRUCTORS, 8 * END_OF_KEYS), 8 * key), 8))
-    e.branch(binary("eq", 64, Reg("destructor"), ZERO), following)
+    table = call.shared(_DESTRUCTORS, 8 * END_OF_KEYS)
+    e.emit(Load("destructor", offset(table, 8 * key), 8, Order.RELAXED))
+    e.branch(binary("ule", 64, Reg("destructor"), _DELETED), following)
     e.emit(Store(place, ZERO, 8))
     e.emit(Call(None, *call.call(Reg("destructor"), (Reg("value"),))))
     e.place(following)

@@ -23,7 +23,15 @@ from dekker.frontends.c.lowering.expressions import binary
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.frontends.c.runtime.locks import ETIMEDOUT, THREAD, chosen_templates, initialises, static_kind, template
+from dekker.frontends.c.runtime.locks import (
+    ETIMEDOUT,
+    PTHREAD,
+    Family,
+    chosen_templates,
+    holding,
+    initialises,
+    template,
+)
 from dekker.frontends.c.runtime.rechecking import site_of
 from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.whole_program import is_used
@@ -31,33 +39,44 @@ from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Assign, Store
 
 EAGAIN = 11
+EMPTY = 1 << 32
+"""A semaphore whose value is 0."""
 ERRNO = "errno"
 _MINUS_ONE = Const(0xFFFF_FFFF)
 _O_CREAT, _O_EXCL = 0o100, 0o200
 
 
-def wait(call: ExternalCall, condition: Expr, mutex: Expr) -> Expr:
-    return _waiting(call, "condition_wait", condition, mutex)
+def wait(call: ExternalCall, condition: Expr, mutex: Expr, family: Family) -> Expr:
+    return _waiting(call, "condition_wait", condition, mutex, family)
 
 
-def timed_wait(call: ExternalCall, condition: Expr, mutex: Expr, timeout: int) -> Expr:
+def timed_wait(call: ExternalCall, condition: Expr, mutex: Expr, family: Family, timeout: int) -> Expr:
     """`timeout` is its value when the time is up."""
     if timeout == 0:
-        return _waiting(call, "condition_untold_wait", condition, mutex)
-    return _waiting(call, "condition_timedwait", condition, mutex, Const(timeout))
+        return _waiting(call, "condition_untold_wait", condition, mutex, family)
+    return _waiting(call, "condition_timedwait", condition, mutex, family, Const(timeout))
 
 
-def _waiting(call: ExternalCall, name: str, condition: Expr, mutex: Expr, *more: Expr) -> Expr:
-    operands = (condition, mutex, THREAD, static_kind(call, mutex), Const(site_of(call)), *more)
+def _waiting(call: ExternalCall, name: str, condition: Expr, mutex: Expr, family: Family, *more: Expr) -> Expr:
+    held = (*holding(call, mutex, family), Const(family.waiting_errors))
+    operands = (condition, Const(family.made), *held, Const(site_of(call)), *more)
     return expand(call, name, *operands, instead=chosen_templates(call))
 
 
 def _wait(call: ExternalCall) -> Expr:
-    return wait(call, call.argument(0), call.argument(1))
+    return wait(call, call.argument(0), call.argument(1), PTHREAD)
 
 
 def _timed_wait(call: ExternalCall) -> Expr:
-    return timed_wait(call, call.argument(0), call.argument(1), ETIMEDOUT)
+    return timed_wait(call, call.argument(0), call.argument(1), PTHREAD, ETIMEDOUT)
+
+
+def conditions(family: Family) -> dict[str, External]:
+    """What is done with condition variables, but for waiting."""
+    return {
+        "init": initialises("condition", family.made),
+        **{what: template(f"condition_{what}", more=(family.made,)) for what in ("destroy", "signal", "broadcast")},
+    }
 
 
 def _try_semaphore(error: int) -> Handler:
@@ -65,7 +84,7 @@ def _try_semaphore(error: int) -> Handler:
 
     def lower(call: ExternalCall) -> Expr:
         e = call.emitter
-        got = expand(call, "semaphore_trywait", call.argument(0))
+        got = expand(call, "semaphore_trywait", call.argument(0), Const(EMPTY))
         end, result = e.new_label(), e.temporary()
         e.emit(Assign(result, ZERO))
         e.branch(got, end)
@@ -106,20 +125,17 @@ def errno(call: ExternalCall) -> Expr:
 
 
 WAITING: Mapping[str, External] = {
-    "pthread_cond_init": initialises("condition"),
-    "pthread_cond_destroy": template("condition_destroy"),
+    **{f"pthread_cond_{what}": external for what, external in conditions(PTHREAD).items()},
     "pthread_barrier_destroy": template("barrier_destroy"),
     "pthread_cond_wait": External(_wait, needs_context=True),
     **dict.fromkeys(
         ("pthread_cond_timedwait", "pthread_cond_clockwait"),
         External(_timed_wait, needs_context=True),
     ),
-    "pthread_cond_signal": template("condition_signal"),
-    "pthread_cond_broadcast": template("condition_broadcast"),
     "sem_init": External(_semaphore_init),
     "sem_open": External(_semaphore_open),
     "sem_unlink": External(lambda call: expand(call, "semaphore_unlink", _named_semaphore(call))),
-    "sem_wait": template("semaphore_wait"),
+    "sem_wait": template("semaphore_wait", more=(EMPTY,)),
     "sem_trywait": External(_try_semaphore(EAGAIN)),
     **dict.fromkeys(("sem_timedwait", "sem_clockwait"), External(_try_semaphore(ETIMEDOUT))),
     "sem_post": template("semaphore_post"),

@@ -54,6 +54,29 @@ def readers_may_block(call: ExternalCall) -> bool:
     return is_used(call, "pthread_rwlock_tryrdlock") or _facts(call.lowering.unit.linkage).waiting_readers
 
 
+def waits_with_several(call: ExternalCall) -> bool:
+    """May threads wait for one condition variable with different mutexes?"""
+    return _facts(call.lowering.unit.linkage).several_mutexes
+
+
+def _several_mutexes(texts: Iterable[str]) -> bool:
+    """Not if all waits name a variable and a mutex that are global, and always the same mutex for a variable."""
+    mutexes: dict[str, set[str]] = {}
+    for text in texts:
+        if _CPLUSPLUS_WAIT.search(text):
+            return True
+        for condition, mutex in _WAIT.findall(text):
+            mutexes.setdefault(condition, set()).add(mutex)
+    return any(name.startswith("%") for pair in mutexes.items() for name in (pair[0], *pair[1])) or any(
+        len(found) > 1 for found in mutexes.values()
+    )
+
+
+_ARGUMENT = r"ptr (?:noundef )?([^(),]+|getelementptr[^()]*\([^()]*\))"
+_WAIT = re.compile(rf"\bcall [^\n]*@(?:pthread_cond|cnd)_\w*wait\({_ARGUMENT}, {_ARGUMENT}[,)]")
+_CPLUSPLUS_WAIT = re.compile(r"\b(?:call|invoke) [^\n]*@_ZNSt3__118condition_variable\w*wait")
+
+
 def _waits_while_reading(texts: Iterable[str]) -> bool:
     """Does a function call anything, or look at what other threads do, between locking for reading and unlocking?"""
     for text in texts:
@@ -74,11 +97,12 @@ _LOOKS_ELSEWHERE = re.compile(
 @dataclass(slots=True)
 class _Facts:
     """`disturbed` functions call others that unlock mutexes, or may do so. `waiting_readers`: threads may wait while
-    they hold a lock for reading."""
+    they hold a lock for reading. `several_mutexes`: they may wait for one condition variable with different ones."""
 
     linkage: Linkage
     disturbed: set[str]
     waiting_readers: bool
+    several_mutexes: bool
     matches: dict[re.Pattern[str], bool] = field(default_factory=dict)
 
     def contains(self, pattern: re.Pattern[str]) -> bool:
@@ -94,7 +118,7 @@ def _facts(linkage: Linkage) -> _Facts:
     """Kept for the program at hand."""
     if not _latest or _latest[0].linkage is not linkage:
         texts = _texts(linkage)
-        _latest[:] = [_Facts(linkage, _disturbed(texts), _waits_while_reading(texts))]
+        _latest[:] = [_Facts(linkage, _disturbed(texts), _waits_while_reading(texts), _several_mutexes(texts))]
     return _latest[0]
 
 
