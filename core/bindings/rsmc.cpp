@@ -330,7 +330,8 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
     const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions, const ModelProgram& model,
     const std::vector<std::string>& check_names,
     OrderArgument order,
-    std::tuple<std::int32_t, bool, double, std::uint64_t, std::uint64_t, std::uint64_t> limits, const nb::object& progress) {
+    std::tuple<std::int32_t, bool, double, std::uint64_t, std::uint64_t, std::uint64_t> limits, ProbeGuide& guide,
+    const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
@@ -340,7 +341,7 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
   std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, n_probes, seed) = limits;
   const nb::gil_scoped_release release;
   try {
-    const Probes found = probe(program, model, check_names, commit_order, bounds, n_probes, seed,
+    const Probes found = probe(program, model, check_names, commit_order, bounds, n_probes, seed, guide,
                                [&](const Statistics& statistics) { return keep_going(progress, statistics); });
     return {found.runs, stop_name(found.stop)};
   } catch (const MixedSizes&) {
@@ -366,8 +367,9 @@ void bind_explorer(nb::module_& module) {
   module.def("merge_known", merge_known, "total"_a, "part"_a);
   module.def("known_at_start", [](const KnownArgument& known) { return known_tuple(known_at_start(read_known(known))); },
              "known"_a);
+  nb::class_<ProbeGuide>(module, "ProbeGuide").def(nb::init<>());
   module.def("probe", probe_program, "threads"_a, "expressions"_a, "classes"_a, "initial_class"_a, "initial_bytes"_a,
-             "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a,
+             "objects"_a, "observed"_a, "functions"_a, "model"_a, "check_names"_a, "order"_a, "limits"_a, "guide"_a,
              "progress"_a.none());
 }
 

@@ -48,12 +48,12 @@ Outcome explore_alone(const Question& q, Knowledge& knowledge) {
 }
 
 template <std::size_t W>
-Probes probe_with(const Question& q, std::uint64_t n_probes, std::uint64_t seed, Knowledge& knowledge) {
+Probes probe_with(const Question& q, std::uint64_t n_probes, std::uint64_t seed, ProbeGuide& guide, Knowledge& knowledge) {
   while (true) {
     try {
       const Limits limits = with_time_left(q.limits, q.start);
       Supervisor supervisor(limits, q.progress);
-      return Explorer<W>(q.program, q.model, q.check_names, q.order, limits, supervisor, knowledge).probe(n_probes, seed);
+      return Explorer<W>(q.program, q.model, q.check_names, q.order, limits, supervisor, knowledge).probe(n_probes, seed, guide);
     } catch (const NewKnowledge&) {
       knowledge.start_again();
     } catch (const StoppedAlone& stopped) {
@@ -81,8 +81,8 @@ auto with_stack(Body body) -> decltype(body()) {
 }
 
 template <std::size_t W>
-Probes probe_on_stack(const Question& q, std::uint64_t n_probes, std::uint64_t seed, Knowledge& knowledge) {
-  return with_stack<W>([&] { return probe_with<W>(q, n_probes, seed, knowledge); });
+Probes probe_on_stack(const Question& q, std::uint64_t n_probes, std::uint64_t seed, ProbeGuide& guide, Knowledge& knowledge) {
+  return with_stack<W>([&] { return probe_with<W>(q, n_probes, seed, guide, knowledge); });
 }
 
 // By numbers of words.
@@ -218,14 +218,14 @@ Outcome explore(const Program& program, const ModelProgram& model, const std::ve
 }
 
 Probes probe(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-             const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
+             const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed, ProbeGuide& guide,
              const Progress& progress) {
   constexpr std::array attempts = DEKKER_ATTEMPTS(probe_on_stack);
   const Question q{program, model, check_names, order, limits, progress, Clock::now()};
   Knowledge knowledge;
   for (const auto attempt : attempts) {
     try {
-      return attempt(q, n_probes, seed, knowledge);
+      return attempt(q, n_probes, seed, guide, knowledge);
     } catch (const CapacityNeeded&) {
       knowledge.start_again();
     }

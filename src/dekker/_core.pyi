@@ -72,6 +72,9 @@ def explore(
 def whole_exploration() -> tuple[bytes, int, int]: ...
 def merge_known(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[Any, bool]: ...
 def known_at_start(known: tuple[Any, ...]) -> Any: ...
+
+class ProbeGuide: ...
+
 def probe(
     threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]], Sequence[int]]],
     expressions: Sequence[Sequence[int]],
@@ -85,6 +88,7 @@ def probe(
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int],
     limits: tuple[int, bool, float, int, int, int],
+    guide: ProbeGuide,
     progress: Callable[[dict[str, int]], object] | None,
 ) -> tuple[list[tuple[float, float]], str]: ...
 def search_states(

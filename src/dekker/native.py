@@ -16,6 +16,7 @@ from dekker._core import (
     FIXPOINT,
     Model,
     ModelProgram,
+    ProbeGuide,
     Relation,
     end_supervision,
     limit_that_was_met,
@@ -37,6 +38,7 @@ __all__ = [
     "Exploration",
     "NativeModel",
     "NativeProgram",
+    "ProbeGuide",
     "Relation",
     "end_supervision",
     "explore",
@@ -339,9 +341,10 @@ def probe(
     limits: Limits,
     n_probes: int,
     seed: int,
+    guide: ProbeGuide,
 ) -> tuple[list[tuple[float, float]], str]:
     """Random runs, with the weights of those that are complete and of those that are blocked, and what stopped the
-    probes before all were done."""
+    probes before all were done. The `guide` learns from them where most executions are."""
     return probe_natively(
         program.threads,
         program.expressions,
@@ -362,6 +365,7 @@ def probe(
             n_probes,
             seed,
         ),
+        guide,
         None,
     )
 

@@ -54,17 +54,17 @@ class Explorer {
   }
 
   // Instead of exploring everything: from the start to one end, again and again.
-  Probes probe(std::uint64_t n_probes, std::uint64_t seed) {
-    sampler_.emplace(seed);
+  Probes probe(std::uint64_t n_probes, std::uint64_t seed, ProbeGuide& guide) {
+    sampler_.emplace(seed, guide);
     Probes found;
     while (found.runs.size() < n_probes && !stopped()) {
       const Statistics before = outcome_.statistics;
-      sampler_->weight = 1;
-      sampler_->leaf_weight = 0;
+      sampler_->begin();
       explore();
       if (stopped()) break;
       const bool is_complete = outcome_.statistics.complete != before.complete;
       const bool is_blocked = outcome_.statistics.blocked != before.blocked;
+      guide.learn(sampler_->ways, is_complete || is_blocked ? sampler_->leaf_weight : 0);
       found.runs.push_back({is_complete ? sampler_->leaf_weight : 0, is_blocked ? sampler_->leaf_weight : 0});
     }
     found.stop = outcome_.stop;
@@ -171,31 +171,35 @@ class Explorer {
   }
 
   void sample(EventId id) {
-    sample_way([&] { visit(id); });
+    sample_way(node_of(run_.key_of(id), 0), [&] { visit(id); });
   }
 
   // A continuation that was taken at the end of a run, and has to wait until that run is undone.
   void sample_continuation(const Template& next, Activation<W>& activation) {
     const Turn outer = turn_;
     const double weight = std::exchange(sampler_->weight, sampler_->put_off_weight);
-    sample_way([&] { continue_for_sample(next, activation); });
+    sample_way(node_of(activation.key, 1), [&] { continue_for_sample(next, activation); });
     sampler_->weight = weight;
     turn_ = outer;
   }
 
   // One of the ways to go on, of which all are counted first. Both times they must be the same.
   template <class Go>
-  void sample_way(Go go) {
+  void sample_way(std::uint64_t node, Go go) {
     turn_ = Turn::count();
     go();
     const std::uint64_t n_ways = turn_.n_asked();
     if (n_ways != 0 && !stopped()) {
-      const double weight = std::exchange(sampler_->weight, sampler_->weight * static_cast<double>(n_ways));
-      turn_ = Turn::take(sampler_->below(n_ways));
+      const double weight = sampler_->weight;
+      turn_ = Turn::take(sampler_->take(node, n_ways));
       go();
       sampler_->weight = weight;
     }
     turn_ = {};
+  }
+
+  static std::uint64_t node_of(Key key, std::uint64_t role) {
+    return (static_cast<std::uint64_t>(key.thread) << 33) ^ (static_cast<std::uint64_t>(key.index) << 1) ^ role;
   }
 
   void continue_for_sample(const Template& next, Activation<W>& activation) {

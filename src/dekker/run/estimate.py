@@ -1,14 +1,18 @@
 """How many executions a program has, estimated by random probes of the rsmc engine's exploration.
 
-The mean of the weights is unbiased (Knuth 1975), but their distribution often has a heavy tail: few probes come to the
-branches that hold most executions, so that the mean is too small more often than not, and the usual error of the mean
-says little. So the interval is one of factors. It is that of a normal distribution of the logarithm, from the effective
-number of probes, made wider by the tail index (Hill) of the largest weights, and never narrower than that index asks.
-How much wider was fitted to programs whose counts are known: it is likely to hold the truth, with no level of
-confidence. Where few probes carry the mean, it is not to be trusted, and not shown.
+The mean of the weights is unbiased (Knuth 1975), but if all ways have the same chance, few probes come to the branches
+that hold most executions: the mean is too small more often than not, and its usual error says little. So probes learn
+which ways have many executions behind them (`core/include/dekker/rsmc/probe_guide.hpp`); each is unbiased whatever
+those before it have learnt. The first half only teaches, the second is what counts.
+
+The interval is one of factors. It is that of a normal distribution of the logarithm, from the effective number of
+probes, made wider by the tail index (Hill) of the largest weights, and never narrower than that index asks. How much
+wider was fitted to programs whose counts are known. Where few probes carry the mean, it is not to be trusted, and not
+shown.
 
 What is known even then is a lower bound. An unbiased mean of numbers that are not negative exceeds the truth c times
-with a probability of 1/c at most (Markov), and the least of k independent ones with 1/c to the power of k.
+with a probability of 1/c at most (Markov), whatever came before; so that all of k means, one after the other, do with
+1/c to the power of k.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import UnsupportedError
 from dekker.ir.instructions import Await
 from dekker.ir.program import Program
+from dekker.native import ProbeGuide
 from dekker.task import Task
 
 DEFAULT_SECONDS = 5.0
@@ -67,18 +72,23 @@ def estimate(task: Task, seconds: float = DEFAULT_SECONDS, seed: int = 1) -> Est
 
 
 def probes(task: Task, seconds: float, seed: int) -> tuple[list[tuple[float, float]], str]:
-    """Weights of runs, and what stopped them before the interval was narrow."""
+    """Weights of the runs that count, and what stopped them before the interval was narrow."""
     started = time.monotonic()
     runs: list[tuple[float, float]] = []
-    size = FIRST_BATCH
+    size, guide = FIRST_BATCH, ProbeGuide()
     while True:
         left = started + seconds - time.monotonic()
         batch = replace(task, limits=replace(task.limits, timeout_s=max(left, 1e-3), max_traces=None))
-        found, stop = rsmc.probe(batch, size, seed + len(runs))
+        found, stop = rsmc.probe(batch, size, seed + len(runs), guide)
         runs += found
-        if stop or (len(runs) >= FEWEST_PROBES and _factor([weight for weight, _ in runs]) <= NARROW):
-            return runs, stop
+        counted = later_half(runs)
+        if stop or (len(counted) >= FEWEST_PROBES and _factor([weight for weight, _ in counted]) <= NARROW):
+            return counted, stop
         size = min(LARGEST_BATCH, 2 * size)
+
+
+def later_half(runs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    return list(runs[len(runs) // 2 :])
 
 
 def has_waits(program: Program) -> bool:
@@ -117,7 +127,8 @@ def _lower_bound(weights: Sequence[float]) -> float:
     groups = min(GROUPS, len(weights) // PROBES_OF_GROUP)
     if not groups:
         return float(any(weights))
-    least = min(fmean(weights[first::groups]) for first in range(groups))
+    size = len(weights) // groups
+    least = min(fmean(weights[first * size : (first + 1) * size]) for first in range(groups))
     return max(float(any(weights)), least * math.exp(math.log(DOUBT) / groups))
 
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dekker/model_program.hpp"
+#include "dekker/rsmc/probe_guide.hpp"
 #include "dekker/rsmc/program.hpp"
 
 namespace dekker::rsmc {
@@ -240,9 +241,10 @@ struct Probes {
   Stop stop = Stop::not_stopped;
 };
 
-// The means of the weights estimate how many complete and blocked runs there are. Throws what `explore` throws.
+// The means of the weights estimate how many complete and blocked runs there are. Probes are guided by earlier ones, and guide
+// later ones. Throws what `explore` throws.
 Probes probe(const Program& program, const ModelProgram& model, const std::vector<std::string>& check_names,
-             const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed,
+             const CommitOrder& order, const Limits& limits, std::uint64_t n_probes, std::uint64_t seed, ProbeGuide& guide,
              const Progress& progress);
 
 }  // namespace dekker::rsmc

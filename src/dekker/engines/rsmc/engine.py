@@ -26,6 +26,7 @@ from dekker.native import (
     ForbiddenStart,
     NativeProgram,
     Place,
+    ProbeGuide,
     RawTrace,
     Request,
     Work,
@@ -77,13 +78,13 @@ def _explore(task: Task, request: Request) -> Exploration:
     return exploration
 
 
-def probe(task: Task, n_probes: int, seed: int) -> tuple[list[tuple[float, float]], str]:
+def probe(task: Task, n_probes: int, seed: int, guide: ProbeGuide) -> tuple[list[tuple[float, float]], str]:
     """Random runs: for each the weight of a complete and of a blocked one, whose means estimate their numbers; and
     what stopped the probes early."""
     order = commit_order(task)
     native = _encode(task, layout(task.program), order, _observed(task.program))
     explored = _explored_program(task.model.program, order)
-    return native_probe(native, explored, _order_flags(task, order), task.limits, n_probes, seed)
+    return native_probe(native, explored, _order_flags(task, order), task.limits, n_probes, seed, guide)
 
 
 def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool, bool, bool, bool, int, int]:
