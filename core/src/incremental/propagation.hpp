@@ -95,6 +95,7 @@ class Propagation {
     Word delta;
   };
 
+  void clear_rows();
   void load_inputs();
   Outcome run_plan(bool is_last, Word skipped, Word& known);
   [[gnu::always_inline]] inline void run(const Instruction& i);
@@ -198,6 +199,7 @@ class Propagation {
   const ExecutionInputs& inputs_;
   const Plan* plan_ = nullptr;
   std::size_t n_events_ = 0;
+  std::size_t most_events_ = 0;  // since rows were cleared
 
   // The event being added, and masks.
   std::size_t event_ = 0;
@@ -231,6 +233,7 @@ class Propagation {
 
 template <std::size_t W>
 void Propagation<W>::adopt(const Plan& plan) {
+  clear_rows();
   plan_ = &plan;
   n_events_ = 0;
   log_.clear();
@@ -263,6 +266,16 @@ void Propagation<W>::adopt(const Plan& plan) {
   }
 }
 
+// Those of events that there never were are zero.
+template <std::size_t W>
+void Propagation<W>::clear_rows() {
+  for (Cell* const cells : cells_)
+    if (cells != nullptr) std::fill_n(cells, most_events_, Cell{});
+  for (Bits* const news : news_)
+    if (news != nullptr) std::fill_n(news, most_events_, Bits::none());
+  most_events_ = 0;
+}
+
 template <std::size_t W>
 Outcome Propagation<W>::add_event(bool is_last, Word skipped, Word& known) {
   event_ = n_events_;
@@ -278,6 +291,7 @@ Outcome Propagation<W>::add_event(bool is_last, Word skipped, Word& known) {
   load_inputs();
   const Outcome outcome = run_plan(is_last, skipped, known);
   ++n_events_;
+  most_events_ = std::max(most_events_, n_events_);
   if (outcome != Outcome::holds) undo_to(event_);
   return outcome;
 }

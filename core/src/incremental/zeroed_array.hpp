@@ -14,11 +14,13 @@ class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  // What was there before is gone.
+  // Whoever wrote to what was there before has made it zero again.
   T* assign(std::size_t size) {
+    if (items_ && size <= size_) return items_.get();
     items_.reset();
     items_.reset(static_cast<T*>(std::calloc(size + 1, sizeof(T))));
     if (!items_) throw std::bad_alloc();
+    size_ = size;
     return items_.get();
   }
 
@@ -27,6 +29,7 @@ class ZeroedArray {
     void operator()(T* items) const { std::free(items); }
   };
   std::unique_ptr<T, Free> items_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace dekker::incremental

@@ -416,13 +416,18 @@ class Explorer {
   bool commit_second_half(EventId write, std::uint32_t place, std::size_t source) {
     if (event(write).chosen_by != no_event) {
       if (!run_.can_succeed(event(write))) return false;
-      const Mark before = run_.mark();
-      const bool always_succeeds = fails_to_try_again(run_, write);
-      run_.undo(before);
+      const bool always_succeeds = program_waits_ && would_try_again(write);
       run_.commit_choice(event(write).chosen_by, status_succeeded);
       if (always_succeeds) run_.set_stamp(event(write).chosen_by, event(event(write).partner).stamp);
     }
     return run_.commit_write(write, place, source);
+  }
+
+  bool would_try_again(EventId write) {
+    const Mark before = run_.mark();
+    const bool result = fails_to_try_again(run_, write);
+    run_.undo(before);
+    return result;
   }
 
   void explore_choice(EventId id) {
@@ -736,6 +741,7 @@ class Explorer {
   static constexpr std::size_t deepest = 2000;  // the stack of a process has room for more
 
   const Program& program_;
+  const bool program_waits_ = program_.has(Operation::await);
   CommitOrder order_;
   Limits limits_;
   Supervisor& supervisor_;

@@ -53,8 +53,8 @@ hour."""
 ALL_MODELS = ("sc", "tso", "pso", "rmo", "power", "armv7", "aarch64", "riscv", "ghb-rmo", "ghb-power")
 WITH_UPDATES = tuple(model for model in COMMIT_ORDERS if model not in {*OF_LANGUAGE, *NOT_FOR_UPDATES})
 OF_C = ("sc", "tso", "pso", "power", "aarch64", "riscv", "cpp20", "rc11")
-COMPILED = 0.1
-"""The weight of a kind of C programs: to compile one takes as long as a hundred others."""
+COMPILED = 0.5
+"""The weight of a kind of C programs: one takes as long as ten others."""
 
 
 @dataclass(frozen=True)
