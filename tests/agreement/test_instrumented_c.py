@@ -28,7 +28,7 @@ from dekker.task import Limits, Search, Task
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread")
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SEQUENTIAL = CheckOptions("sc", "states", Limits(counts_known_rounds=False, stop_at_first=True, timeout_s=20))
+SEQUENTIAL = CheckOptions("sc", "states", Limits(counts_known_rounds=False, stop_at_first=True, timeout_s=600))
 
 
 def test_compilers_find_nothing_to_warn_of(tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.cli.calls import dekker, interruptible
+from tests.cli.calls import dekker, watched
 from tests.corpus.expectations import OWN_CORPUS
 
 from dekker import litmus
@@ -255,14 +254,13 @@ def test_an_interrupted_run_reports_what_it_covered(tmp_path: Path, jobs: str) -
     large = tmp_path / "large.litmus"
     large.write_text(LARGE, encoding="utf-8")
     command = [sys.executable, "-m", "dekker", "litmus", SB, str(large), str(large), "--jobs", jobs]
-    with interruptible(command) as process:
-        time.sleep(4)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=5)
-    assert process.returncode == 3
-    assert "(interrupted)" in err
-    assert "Traceback" not in err
-    assert "Observation dekker-x86 Sometimes 1 3" in out
+    with watched(command) as process:
+        process.wait_for("Observation dekker-x86 Sometimes 1 3")
+        time.sleep(1)  # so that it is most likely at work on the next
+        outcome = process.interrupt()
+    assert outcome.status == 3
+    assert "(interrupted)" in outcome.err
+    assert "Traceback" not in outcome.err
 
 
 @pytest.mark.parametrize(
