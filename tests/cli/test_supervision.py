@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.frontends.c.programs import needs_compiler
 
-LONG_S = 100.0
+LONG_S = 300.0
 """On a busy machine. Without supervision these take hours."""
 
 DOUBLINGS = "".join(f"#define {chr(66 + n)} {' '.join(chr(65 + n) * 4)}\n" for n in range(14))
