@@ -86,6 +86,14 @@ def test_lists_of_files_are_relative_to_the_list(tmp_path: Path) -> None:
     assert "2 of 2 tests" in outcome.err
 
 
+@pytest.mark.parametrize("text", ["", "# only a comment\n\n"])
+def test_a_list_that_names_nothing_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "list").write_text(text, encoding="utf-8")
+    outcome = dekker("litmus", f"@{tmp_path / 'list'}")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"the list '{tmp_path / 'list'}' names no test" in outcome.err
+
+
 def test_jobs_change_nothing() -> None:
     folder = str(OWN_CORPUS / "handwritten")
     one, two = dekker("litmus", folder), dekker("litmus", folder, "--jobs", "2")
