@@ -53,6 +53,14 @@ def test_reading_a_program_has_an_end(text: str, verb: tuple[str, ...], tmp_path
 
 
 @needs_compiler
+def test_what_is_said_without_an_answer_names_the_model_of_c(tmp_path: Path) -> None:
+    done = run("check", written(tmp_path, "long.c", MACROS), "--timeout", "1", "--json", "-")
+    record = json.loads(done.stdout)
+    assert (record["verdict"], record["model"]) == ("UNKNOWN", "cpp20")
+    assert "strict aliasing" in record["unchecked"]
+
+
+@needs_compiler
 @pytest.mark.parametrize("verb", [("show",), ("instrument", "-m", "tso")])
 def test_printing_a_program_has_an_end(verb: tuple[str, ...], tmp_path: Path) -> None:
     done = run(*verb, written(tmp_path, "long.c", MACROS), "--timeout", "1")
