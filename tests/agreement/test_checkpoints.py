@@ -203,10 +203,10 @@ def test_a_check_that_is_killed_goes_on(tmp_path: Path) -> None:
 def test_an_interrupt_leaves_a_checkpoint(tmp_path: Path) -> None:
     file, state = racing_file(tmp_path, 12), tmp_path / "state"
     with interruptible(check_command(file, "power", state)) as process:
-        while not state.exists():
+        while process.poll() is None and not state.exists():
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=300)
     assert "stopped by" in out
     assert read_checkpoint(state).progress.rest.units
     limited = dekker("resume", str(state), "--max-traces", "300000", "--json", "-")

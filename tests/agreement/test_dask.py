@@ -286,7 +286,7 @@ def test_an_interrupt_says_what_was_covered(tmp_path: Path, address: str) -> Non
         while process.poll() is None and not state.exists():
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=300)
     assert "stopped by interrupt" in out
     assert read_checkpoint(state).progress.rest.units
 
@@ -341,7 +341,7 @@ def test_a_scheduler_that_dies_ends_the_command(tmp_path: Path) -> None:
             while process.poll() is None and not state.exists():
                 time.sleep(0.05)
             scheduler.kill()
-            _, err = process.communicate(timeout=100)
+            _, err = process.communicate(timeout=300)
     assert process.returncode == 2
     assert "went away" in err
     assert "Traceback" not in err

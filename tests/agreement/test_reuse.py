@@ -274,7 +274,7 @@ def test_random_programs(model: str) -> None:
     """The oracle and rsmc count the same executions, and states finds the same final states."""
     compared = 0
     for seed in range(40):
-        task = Task(prepare(heap_program(seed), load_model(model)), load_model(model), Limits(timeout_s=1))
+        task = Task(prepare(heap_program(seed), load_model(model)), load_model(model), Limits(timeout_s=2))
         explored, enumerated = rsmc.run(task), oracle.run(task)
         if explored.stopped_by is None and enumerated.stopped_by is None:
             compared += 1

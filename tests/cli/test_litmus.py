@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.cli.calls import dekker, interruptible
+from tests.cli.calls import dekker, watched
 from tests.corpus.expectations import OWN_CORPUS
 
 from dekker import litmus
@@ -85,6 +84,14 @@ def test_lists_of_files_are_relative_to_the_list(tmp_path: Path) -> None:
     outcome = dekker("litmus", f"@{tmp_path / 'list'}")
     assert outcome.out.count("Observation dekker-x86 Sometimes 1 3") == 2
     assert "2 of 2 tests" in outcome.err
+
+
+@pytest.mark.parametrize("text", ["", "# only a comment\n\n"])
+def test_a_list_that_names_nothing_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "list").write_text(text, encoding="utf-8")
+    outcome = dekker("litmus", f"@{tmp_path / 'list'}")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"the list '{tmp_path / 'list'}' names no test" in outcome.err
 
 
 def test_jobs_change_nothing() -> None:
@@ -255,14 +262,13 @@ def test_an_interrupted_run_reports_what_it_covered(tmp_path: Path, jobs: str) -
     large = tmp_path / "large.litmus"
     large.write_text(LARGE, encoding="utf-8")
     command = [sys.executable, "-m", "dekker", "litmus", SB, str(large), str(large), "--jobs", jobs]
-    with interruptible(command) as process:
-        time.sleep(4)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=5)
-    assert process.returncode == 3
-    assert "(interrupted)" in err
-    assert "Traceback" not in err
-    assert "Observation dekker-x86 Sometimes 1 3" in out
+    with watched(command) as process:
+        process.wait_for("Observation dekker-x86 Sometimes 1 3")
+        time.sleep(1)  # so that it is most likely at work on the next
+        outcome = process.interrupt()
+    assert outcome.status == 3
+    assert "(interrupted)" in outcome.err
+    assert "Traceback" not in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.frontends.c.programs import needs_compiler
 
-LONG_S = 100.0
+LONG_S = 300.0
 """On a busy machine. Without supervision these take hours."""
 
 DOUBLINGS = "".join(f"#define {chr(66 + n)} {' '.join(chr(65 + n) * 4)}\n" for n in range(14))
@@ -50,6 +50,14 @@ def test_reading_a_program_has_an_end(text: str, verb: tuple[str, ...], tmp_path
     done = run(*verb, written(tmp_path, "long.c", text), "-m", "tso", "--timeout", "1")
     assert done.returncode == 3, done.stderr
     assert "time" in done.stdout
+
+
+@needs_compiler
+def test_what_is_said_without_an_answer_names_the_model_of_c(tmp_path: Path) -> None:
+    done = run("check", written(tmp_path, "long.c", MACROS), "--timeout", "1", "--json", "-")
+    record = json.loads(done.stdout)
+    assert (record["verdict"], record["model"]) == ("UNKNOWN", "cpp20")
+    assert "strict aliasing" in record["unchecked"]
 
 
 @needs_compiler

@@ -64,7 +64,9 @@ def explored_results(program: Program) -> list[int] | None:
 def native_results(path: Path) -> list[int] | None:
     binary = path.with_suffix(".native")
     compiler = shutil.which("gcc") or shutil.which("cc") or "cc"
-    subprocess.run([compiler, *NATIVE_FLAGS, "-o", str(binary), str(path)], check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        [compiler, *NATIVE_FLAGS, "-o", str(binary), str(path)], check=True, capture_output=True, timeout=300
+    )
     try:
         done = subprocess.run([str(binary)], check=True, capture_output=True, text=True, timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:

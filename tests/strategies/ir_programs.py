@@ -347,4 +347,7 @@ def _property(draw: st.DrawFn, threads: int, objects: tuple[Object, ...], scope:
     observed = _some(draw, observable) if threads or places else ()
     condition = Condition(_one(draw, Quantifier), formula()) if _flag(draw) else None
     condition_filter = formula() if _flag(draw) else None
-    return Property(condition, condition_filter, tuple(dict.fromkeys(observed)), _flag(draw), _flag(draw))
+    given = draw(st.lists(st.sampled_from(("getenv", "the arguments of main")), max_size=2))
+    return Property(
+        condition, condition_filter, tuple(dict.fromkeys(observed)), _flag(draw), _flag(draw), given=tuple(given)
+    )

@@ -73,6 +73,13 @@ def default_model(program: Program) -> str:
     return model
 
 
+def model_by_name(paths: Sequence[str]) -> str | None:
+    """The same for files that were not read yet, as far as their names say."""
+    from dekker.frontends.litmus import default_model as of_architecture  # noqa: PLC0415
+
+    return of_architecture("C") if any(is_c(path) for path in paths) else None
+
+
 def _parse_c(
     paths: Sequence[str],
     flags: Sequence[str],

@@ -93,7 +93,8 @@ class Condition:
 class Property:
     """`condition` speaks about final states; those that fail `filter` do not count. `observed` lists, in order and
     without repetition, everything a final state shows. The flags say which runtime errors are violations; `leaks` are
-    memory of the heap that at the end of an execution is neither released nor reached from a global object."""
+    memory of the heap that at the end of an execution is neither released nor reached from a global object. `given`
+    names what the program takes from its environment, of which it has one value."""
 
     condition: Condition | None = None
     filter: Formula | None = None
@@ -101,6 +102,7 @@ class Property:
     assertions: bool = True
     memory_safety: bool = True
     leaks: bool = False
+    given: tuple[str, ...] = ()
 
 
 def observables(formula: Formula) -> tuple[Observable, ...]:

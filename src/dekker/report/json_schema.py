@@ -140,7 +140,7 @@ _CHECK = {
 }
 _MAYBE = {
     "undecided": TEXT | {"description": "why, if the verdict is UNKNOWN"},
-    "unchecked": _list(TEXT) | {"description": "what is undefined in C, and not looked for"},
+    "unchecked": _list(TEXT) | {"description": "what may go wrong in C, and is not looked for"},
     "schedule": _list(_ref("step")),
 }
 

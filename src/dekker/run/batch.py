@@ -97,6 +97,8 @@ def _read_list(path: str, lists: frozenset[str]) -> list[Test]:
     lines = [line.strip() for line in read_text(path).splitlines()]
     base = Path(path).parent
     entries = [line for line in lines if line and not line.startswith("#")]
+    if not entries:
+        raise InputError(f"the list '{path}' names no test")
     return [test for entry in entries for test in _find(_relative(entry, base), lists | {resolved})]
 
 

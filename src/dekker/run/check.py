@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from dekker.cat.model import Model
 from dekker.engines.rsmc.engine import NAME as RSMC
 from dekker.errors import InputError, LimitReached
-from dekker.frontends import default_model, parse_files
+from dekker.frontends import default_model, is_c, model_by_name, parse_files
 from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.interrupts import search_begins
 from dekker.ir.instructions import Choose
@@ -38,6 +38,7 @@ ARCHITECTURE_OF_C = "C"
 UNCHECKED = (
     *("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers"),
     *("spin locks that another thread unlocks", "a std::mutex that ends while it is locked"),
+    "allocations that fail",
 )
 OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
@@ -104,9 +105,18 @@ def check(paths: Sequence[str], options: CheckOptions, progress: Progress | None
 
 def undecided(paths: Sequence[str], options: CheckOptions, reason: str) -> CheckReport:
     """Nothing was found before the limit. A program that was not read yet may have a model of its own."""
-    model, engine = options.model or "its model", options.engine or RSMC
-    result = Result(stopped_by=reason)
-    return CheckReport(tuple(paths), model, engine, options.limits, Verdict.UNKNOWN, (), result, 0.0)
+    model, engine = options.model or model_by_name(paths) or "its model", options.engine or RSMC
+    return CheckReport(
+        tuple(paths),
+        model,
+        engine,
+        options.limits,
+        Verdict.UNKNOWN,
+        (),
+        Result(stopped_by=reason),
+        0.0,
+        unchecked=_unchecked(model, options) if any(map(is_c, paths)) else (),
+    )
 
 
 def _check(paths: Sequence[str], options: CheckOptions, progress: Progress | None) -> CheckReport:
@@ -157,7 +167,7 @@ def resume(file: str, options: CheckOptions, progress: Progress | None = None) -
         with supervised(limits):
             report = check_task(task, options)
     except LimitReached as limit:
-        report = undecided((), options, limit.reason)
+        report = undecided(about.get("paths", ()), options, limit.reason)
     return replace(report, paths=tuple(about.get("paths", ())), time_s=time.perf_counter() - started)
 
 
@@ -193,8 +203,7 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
     task, (engine, result) = run_splitting(partial(run_engine, options.engine), task)
     if not task.limits.deadlocks:
         result = replace(result, deadlocks=0)
-    if leaves_pointers_open(program):
-        result = replace(result, bound="; ".join(filter(None, (result.bound, OPEN_POINTERS))))
+    result = replace(result, bound="; ".join((*filter(None, (result.bound,)), *_open(program))))
     found = verdict(result, program.property.condition)
     violations = _violations(task, engine, result)
     ranges = partial_ranges(program)
@@ -209,14 +218,20 @@ def check_task(task: Task, options: CheckOptions) -> CheckReport:
         time.perf_counter() - started,
         ranges=ranges,
         reuse=_reuse(program),
-        unchecked=_unchecked(program, model.name, options),
+        unchecked=_unchecked(model.name, options) if program.architecture == ARCHITECTURE_OF_C else (),
     )
 
 
-def _unchecked(program: Program, model: str, options: CheckOptions) -> tuple[str, ...]:
+def _open(program: Program) -> Iterator[str]:
+    """What the program leaves open, and was not tried in full."""
+    if leaves_pointers_open(program):
+        yield OPEN_POINTERS
+    if program.property.given:
+        yield f"the environment gave one value each: {', '.join(program.property.given)}"
+
+
+def _unchecked(model: str, options: CheckOptions) -> tuple[str, ...]:
     """What is undefined in C, and may be in the program all the same."""
-    if program.architecture != ARCHITECTURE_OF_C:
-        return ()
     found = UNCHECKED if options.dialect.overflow else (*UNCHECKED, "overflow of signed numbers (--overflow)")
     return found if model in OF_C else (*found, "data races", "accesses that nothing orders after an allocation")
 

@@ -201,9 +201,9 @@ def test_what_was_found_before_a_worker_is_killed_is_kept(monkeypatch: pytest.Mo
 
 
 def test_a_limit_of_time_is_one_of_programs_that_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain_after(monkeypatch, lambda seed: time.sleep(0.3))
+    plain_after(monkeypatch, lambda seed: time.sleep(1.2))
     coverage = Coverage()
-    assert campaign(Extent(0, None, 0.5), ("plain",), 2, coverage)
+    assert campaign(Extent(0, None, 2.0), ("plain",), 2, coverage)
     assert 1 <= coverage.programs <= 6
     assert sum(map(len, coverage.numbers)) == coverage.programs
 

@@ -46,9 +46,9 @@ def short_turns(monkeypatch: pytest.MonkeyPatch, seconds: float = 1e-3) -> None:
 
 def test_few_states_stand_for_many_executions(monkeypatch: pytest.MonkeyPatch) -> None:
     short_turns(monkeypatch)
-    name, result = run_engine(None, task_of())
+    name, result = run_engine(None, task_of(12))
     assert name == "states"
-    assert list(result.states) == [(8,)]
+    assert list(result.states) == [(12,)]
     assert result.choice.startswith("rsmc had not ended after ")
 
 
@@ -122,14 +122,25 @@ def test_what_was_cut_is_searched_without_a_bound(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_interrupt_leaves_what_was_explored(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(task: Task) -> Result:
-        raise KeyboardInterrupt
+    explored: list[int] = []
 
+    def explore(task: Task) -> Result:
+        result = rsmc_run(task)
+        explored.append(result.statistics["complete"])
+        return result
+
+    def interrupted(task: Task) -> Result:
+        if explored[-1]:
+            raise KeyboardInterrupt
+        return Result(stopped_by="time")
+
+    rsmc_run = rsmc.run
     short_turns(monkeypatch)
+    monkeypatch.setattr(rsmc, "run", explore)
     monkeypatch.setattr(states, "run", interrupted)
-    name, result = run_engine(None, task_of())
+    name, result = run_engine(None, task_of(14))
     assert (name, result.stopped_by) == ("rsmc", "interrupt")
-    assert 0 < result.statistics["complete"] < ALL_OF_THEM
+    assert result.statistics["complete"] == explored[-1] > 0
 
 
 def test_an_interrupt_ends_it_where_an_execution_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

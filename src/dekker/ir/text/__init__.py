@@ -33,6 +33,7 @@ words in small letters are written as they are.
                | observe OBSERVABLE,+
                | ignore (assertions | memory-safety),+
                | forbid leaks
+               | given NAME,+                                                             one value of the environment
     CELL       = "[" NUMBER "]" SIZE "=" CONSTANT                                         offset and size in bytes
     SHAPE      = "{" (NUMBER SIZE NAME [SHAPE]),* "}"                                     fields by offset: names only
                | "[" NUMBER "," NUMBER ["," SHAPE] "]"                                    elements and their size

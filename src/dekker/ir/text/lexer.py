@@ -20,6 +20,7 @@ _KEYWORDS = frozenset(
     (
         *("program", "architecture", "object", "align", "function", "thread", "runs", "with"),
         *("exists", "forall", "filter", "observe", "ignore", "assertions", "memory-safety", "forbid", "leaks"),
+        "given",
         *("as", "true", "false", "all", "any"),
         *("fence", "jump", "branch", "call", "return", "spawn", "join", "assume", "await", "assert", "print"),
         *("choose", "refuse", "unset", "confined", "copied", "detach"),

@@ -604,7 +604,7 @@ def _register(c: _Cursor) -> tuple[str, Const | Address]:
 # --- properties
 
 
-_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore", "forbid")
+_ITEMS = ("object", "function", "thread", *_QUANTIFIERS, "filter", "observe", "ignore", "forbid", "given")
 
 
 def _property_item(c: _Cursor, prop: Property) -> Property:
@@ -627,6 +627,9 @@ def _property_item(c: _Cursor, prop: Property) -> Property:
         c.at += 1
         c.expect("leaks")
         return replace(prop, leaks=True)
+    if kind == "given":
+        c.at += 1
+        return replace(prop, given=prop.given + c.open_list_of(lambda: c.name("what the environment gives")))
     raise c.expected("the next part of the program", f"known: {', '.join(_ITEMS)}")
 
 

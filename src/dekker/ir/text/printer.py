@@ -269,6 +269,8 @@ def _property(item: Property) -> Iterator[str]:
         yield f"ignore {', '.join(ignored)}"
     if item.leaks:
         yield "forbid leaks"
+    if item.given:
+        yield f"given {', '.join(map(name_text, item.given))}"
 
 
 def _connective(operands: tuple[Formula, ...], mark: str, word: str) -> str:

@@ -71,6 +71,6 @@ def test_the_time_is_kept() -> None:
     for number in range(3):
         text += f"function P{number}() {{\n{stores}\n}}\nthread P{number} runs P{number}\n"
     program = parse_program(Source("p.ir", text))
-    found = rejected(Task(program, load_model("sc"), Limits(timeout_s=0.2)), Truth(True))
+    found = rejected(Task(program, load_model("sc"), Limits(timeout_s=1)), Truth(True))
     assert found.stopped_by == "time"
     assert found.candidates > 0

@@ -59,7 +59,7 @@ def kinds(result: Result) -> set[str]:
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize(
     ("limits", "reason"),
-    [(Limits(max_traces=1000), "states"), (Limits(timeout_s=0.5), "time"), (Limits(memory_mb=1), "memory")],
+    [(Limits(max_traces=1000), "states"), (Limits(timeout_s=2), "time"), (Limits(memory_mb=1), "memory")],
 )
 def test_limits_end_a_search_without_end(limits: Limits, reason: str, jobs: int) -> None:
     result = run(read(COUNTER), "sc", limits, jobs)
@@ -360,7 +360,7 @@ thread P0 runs P0
 def test_a_thread_that_reads_for_ever_does_not_wait(model: str, jobs: int) -> None:
     """It has no await that fails, so that there is no deadlock to be shown."""
     program = prepare(read(RUNS_FOR_EVER), load_model(model))
-    result = run(program, model, Limits(timeout_s=5), jobs)
+    result = run(program, model, Limits(timeout_s=100), jobs)
     assert result.stopped_by is None
     assert not result.deadlocks
     assert not result.states

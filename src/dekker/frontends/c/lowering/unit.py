@@ -59,13 +59,16 @@ from dekker.frontends.c.lowering.values import (
 from dekker.frontends.c.runtime.interface import External, Runtime
 from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg, Select, Unary
+from dekker.ir.flow import used
 from dekker.ir.instructions import Allocate, Call, Exit, Refuse, Return, Store
 from dekker.ir.instructions import Instruction as Step
 from dekker.ir.program import Cell, Function, Object, Program, Thread
+from dekker.ir.property import Property
 from dekker.source import Source, Span
 
 ARCHITECTURE = "C"
 START = "%start"
+ARGUMENTS = "the arguments of main"
 THREAD = "%thread"
 ATOMIC_PREFIX = "__VERIFIER_atomic_"
 
@@ -120,7 +123,8 @@ class SourceNeeded(Exception):
 @dataclass(slots=True)
 class Unit:
     """What is known while the program grows. `at_return` are functions that run when `main` returns. `thread_size` and
-    `thread_cells` describe the object of each thread, whose first 8 bytes nobody uses."""
+    `thread_cells` describe the object of each thread, whose first 8 bytes nobody uses. `given` is what the
+    environment decides."""
 
     linkage: Linkage
     runtime: Runtime
@@ -138,6 +142,7 @@ class Unit:
     thread_align: int = 8
     thread_places: dict[str, int] = field(default_factory=dict)
     thread_cells: list[Cell] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)
 
     # --- names
 
@@ -415,7 +420,8 @@ def lower_program(
     _make_own_object(unit, own_object)
     private = {name: privatise_handles(function) for name, function in unit.functions.items()}
     functions = (*_main_first(confine(split_threads(private, own_object.body, SELF), ("main", START))),)
-    return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), source=source)
+    prop = Property(given=tuple(sorted(unit.given)))
+    return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), prop, source)
 
 
 def _main_first(functions: dict[str, Function]) -> list[Function]:
@@ -459,6 +465,8 @@ def _first_thread(unit: Unit, main: Linked, constructors: list[Address]) -> Thre
     arguments = _main_arguments(unit, len(main.entity.parameters))
     function = unit.functions["main"]
     parameters = function.parameters[1:] if unit.has_context else function.parameters
+    if any(not used(step).isdisjoint(parameters) for step in function.body):
+        unit.given.add(ARGUMENTS)
     if not (unit.has_context or constructors or unit.at_return or _is_called("main", unit)):
         unit.functions["main"] = _ending_everything(function)
         return Thread("main", "main", tuple(zip(parameters, arguments, strict=True)))

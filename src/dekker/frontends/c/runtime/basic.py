@@ -21,6 +21,7 @@ from dekker.ir.instructions import (
     AtomicEnd,
     Choose,
 )
+from dekker.source import is_library
 
 # --- endings and assertions
 
@@ -49,6 +50,18 @@ def _assume(call: ExternalCall) -> None:
 def _check(call: ExternalCall) -> None:
     message = (call.text(1) if len(call.arguments) > 1 else None) or f"the condition of `{call.name}` is false"
     call.emitter.require(call.argument(0), message, loose=True)
+
+
+def given(handler: Handler, name: str | None = None) -> External:
+    """What the environment decides, where one value stands for all. The library itself takes any."""
+
+    def lower(call: ExternalCall) -> Expr | Parts | None:
+        span = call.emitter.span
+        if span is None or not is_library(span.source.name):
+            call.lowering.unit.given.add(name or call.name)
+        return handler(call)
+
+    return External(lower)
 
 
 def nondet(call: ExternalCall) -> Expr | Parts:

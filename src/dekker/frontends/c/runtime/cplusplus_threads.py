@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from dekker.frontends.c.linking import Linkage
 from dekker.frontends.c.lowering.expressions import binary
-from dekker.frontends.c.runtime.basic import ends, nothing
+from dekker.frontends.c.runtime.basic import ends, given, nothing
 from dekker.frontends.c.runtime.cplusplus import throw
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import (
@@ -172,7 +172,7 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     "_ZNSt3__16thread4joinEv": External(_join),
     "_ZNSt3__16thread6detachEv": External(_detach),
     **_structors("thread", "D", _end_of_thread),
-    "_ZNSt3__16thread20hardware_concurrencyEv": External(lambda call: Const(2)),
+    "_ZNSt3__16thread20hardware_concurrencyEv": given(lambda call: Const(2), "hardware_concurrency"),
     "_ZNSt3__119__thread_local_dataEv": External(_thread_data),
     **_structors("__thread_struct", "CD", nothing),
     "_ZNSt3__111__call_onceERVmPvPFvS2_E": External(
@@ -191,8 +191,8 @@ CPLUSPLUS_THREADS: Mapping[str, External] = {
     **_structors("__shared_weak_count", "D", nothing),
     **_structors("__shared_count", "D", nothing),
     _SLEEP: External(nothing),
-    "_ZNSt3__16chrono12steady_clock3nowEv": External(nothing),
-    "_ZNSt3__16chrono12system_clock3nowEv": External(nothing),
+    "_ZNSt3__16chrono12steady_clock3nowEv": given(nothing, "steady_clock::now"),
+    "_ZNSt3__16chrono12system_clock3nowEv": given(nothing, "system_clock::now"),
     "_ZNSt3__120__throw_system_errorEiPKc": _throws("std::system_error"),
     "_ZNSt3__122__libcpp_verbose_abortEPKcz": _throws("libc++ gives up"),
 }

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 
 from dekker.frontends.c.lowering.expressions import offset, truncate
 from dekker.frontends.c.lowering.problem import Problem
-from dekker.frontends.c.runtime.basic import nothing
+from dekker.frontends.c.runtime.basic import given, nothing
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
 from dekker.ir.instructions import Choose, Load, Print, Store
@@ -121,11 +121,11 @@ OUTPUT: Mapping[str, External] = {
     **dict.fromkeys(("putchar", "fputc", "putc"), External(_print_character)),
     **dict.fromkeys(("fflush", "setbuf", "setvbuf", "srand", "srandom"), External(nothing)),
     **dict.fromkeys(("rand", "random", "rand_r", "lrand48", "arc4random"), External(_random)),
-    **dict.fromkeys(("getenv", "secure_getenv", "setlocale", "isatty", "sched_getcpu"), External(nothing)),
-    **dict.fromkeys(("getpid", "gettid", "getppid", "getuid"), External(lambda call: ONE)),
-    **dict.fromkeys(("sysconf", "get_nprocs", "get_nprocs_conf"), External(lambda call: Const(2))),
-    "time": External(_time),
-    "clock": External(nothing),
-    "clock_gettime": External(_fill_time(1)),
-    **dict.fromkeys(("gettimeofday", "timespec_get"), External(_fill_time(0))),
+    **dict.fromkeys(("getenv", "secure_getenv", "setlocale", "isatty", "sched_getcpu"), given(nothing)),
+    **dict.fromkeys(("getpid", "gettid", "getppid", "getuid"), given(lambda call: ONE)),
+    **dict.fromkeys(("sysconf", "get_nprocs", "get_nprocs_conf"), given(lambda call: Const(2))),
+    "time": given(_time),
+    "clock": given(nothing),
+    "clock_gettime": given(_fill_time(1)),
+    **dict.fromkeys(("gettimeofday", "timespec_get"), given(_fill_time(0))),
 }
