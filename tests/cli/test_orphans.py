@@ -32,11 +32,18 @@ def compiler(folder: Path, work: str) -> str:
     return str(file)
 
 
+def heed_signals() -> None:
+    """Who starts the tests in the background may have told them to ignore some."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def start(folder: Path, work: str, *options: str) -> subprocess.Popen[str]:
     source = folder / "main.c"
     source.write_text(PROGRAM, encoding="utf-8")
     command = [sys.executable, "-m", "dekker", "check", str(source), "--cc", compiler(folder, work), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe, before = subprocess.PIPE, heed_signals
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=before)  # noqa: PLW1509
 
 
 def becomes(question: Callable[[], bool]) -> bool:

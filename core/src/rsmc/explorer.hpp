@@ -416,7 +416,7 @@ class Explorer {
   bool commit_second_half(EventId write, std::uint32_t place, std::size_t source) {
     if (event(write).chosen_by != no_event) {
       if (!run_.can_succeed(event(write))) return false;
-      const bool always_succeeds = program_waits_ && would_try_again(write);
+      const bool always_succeeds = would_try_again(write);
       run_.commit_choice(event(write).chosen_by, status_succeeded);
       if (always_succeeds) run_.set_stamp(event(write).chosen_by, event(event(write).partner).stamp);
     }
@@ -741,7 +741,6 @@ class Explorer {
   static constexpr std::size_t deepest = 2000;  // the stack of a process has room for more
 
   const Program& program_;
-  const bool program_waits_ = program_.has(Operation::await);
   CommitOrder order_;
   Limits limits_;
   Supervisor& supervisor_;
