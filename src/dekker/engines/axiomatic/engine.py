@@ -21,6 +21,7 @@ from dekker.engines.axiomatic.evaluator import (
     staged,
 )
 from dekker.engines.axiomatic.growth import Growth, NewFields, is_dynamic
+from dekker.engines.axiomatic.leaks import leaks
 from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
 from dekker.engines.axiomatic.own_values import breaks_trust
 from dekker.engines.axiomatic.path import Discovered, Path
@@ -307,6 +308,9 @@ class _Oracle:
         state = tuple(values[observable] for observable in self.property.observed)
         result.states[state] = result.states.get(state, 0) + 1
         self._count_flags(accepted)
+        if self.property.leaks:
+            for violation in leaks(self.program, self.layout, structure, accepted.co):
+                self._add_violation(violation, accepted)
         if self.task.examples:
             _keep_example(result.examples, state, accepted)
         condition = self.property.condition

@@ -134,11 +134,11 @@ class Path:
 
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
-    starts and sizes of what the thread has allocated, `births` how many events it had then; `own_objects` are no
-    memory of the heap, `released` ones were freed before there were other threads; `scoped` ones are on the stack and
-    still there. The first `alone` accesses and fences are no events; they go on while it `is_alone`. What is in `unset`
-    objects is indeterminate until it is written. `claimed` are the threads that it has joined or detached. The status
-    `ended` means that the thread has ended the program."""
+    starts and sizes of what the thread has allocated, `births` how many events it had then, `allocated_at` where that
+    was; `own_objects` are no memory of the heap, `released` ones were freed before there were other threads; `scoped`
+    ones are on the stack and still there. The first `alone` accesses and fences are no events; they go on while it
+    `is_alone`. What is in `unset` objects is indeterminate until it is written. `claimed` are the threads that it has
+    joined or detached. The status `ended` means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -160,6 +160,7 @@ class Path:
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
     births: tuple[int, ...] = ()
+    allocated_at: tuple[Span | None, ...] = ()
     own_objects: frozenset[int] = NOTHING
     released: frozenset[int] = NOTHING
     allocated: int = 0

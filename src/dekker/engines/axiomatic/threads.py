@@ -217,6 +217,7 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     objects = (*path.objects, (start, size))
     births = (*path.births, len(path.events))
     path = replace(path, allocated=allocated, objects=objects, births=births, own_objects=path.own_objects | own)
+    path = replace(path, allocated_at=(*path.allocated_at, span))
     if not instruction.zeroed:
         path = replace(path, unset=path.unset | {start})
     if instruction.stack and not instruction.confined:
