@@ -58,6 +58,8 @@ def run(system: System, options: ModularOptions) -> ModularResult:
         hint = f"its models are {', '.join(RULE_SETS)}"
         raise InputError(f"the modular engine does not know the model '{options.model}'", hint=hint)
     result = _run_fixed(system, options) if system.is_fixed else _run_any_number(system, options)
+    if result.verdict is Verdict.SAFE and not result.came_to_end:
+        result = replace(result, verdict=Verdict.UNKNOWN)
     return replace(result, notes=(*system.notes, *result.notes), time_s=time.perf_counter() - started)
 
 
@@ -75,6 +77,7 @@ def _run_fixed(system: System, options: ModularOptions) -> ModularResult:
         search.stopped_by,
         notes=search.notes,
         statistics=search.statistics,
+        came_to_end=search.came_to_end,
     )
 
 
@@ -114,6 +117,7 @@ def _with_concrete(system: System, options: ModularOptions, concrete: int) -> Mo
         search.stopped_by,
         notes=search.notes,
         statistics=search.statistics,
+        came_to_end=search.came_to_end,
     )
 
 
@@ -175,6 +179,7 @@ class _Outcome:
     stopped_by: str | None = None
     statistics: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    came_to_end: bool = False
 
     @property
     def is_partial(self) -> bool:
@@ -208,7 +213,17 @@ def _search(system: System, options: ModularOptions, concrete: int | None) -> _O
     machine = found.machine
     statistics = {"local_states": len(machine.locals), "memory_states": len(machine.globals)}
     notes = tuple(_many_values(machine)) if found.stopped_by is not None else ()
-    return _Outcome(len(found.parents), findings(found), _growing(found), found.stopped_by, statistics, notes)
+    return _Outcome(
+        len(found.parents), findings(found), _growing(found), found.stopped_by, statistics, notes, _came_to_end(found)
+    )
+
+
+def _came_to_end(found: Reached | Covered) -> bool:
+    """There is a state in which all threads have ended, of those that the search looks at together."""
+    if isinstance(found, Reached):
+        return bool(found.final)
+    ended = {local for local in range(len(found.machine.locals)) if found.machine.has_ended(local)}
+    return any(ended.issuperset(threads) for _, threads in found.parents)
 
 
 def _many_values(machine: Machine) -> Iterator[str]:
