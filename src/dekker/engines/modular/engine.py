@@ -58,8 +58,6 @@ def run(system: System, options: ModularOptions) -> ModularResult:
         hint = f"its models are {', '.join(RULE_SETS)}"
         raise InputError(f"the modular engine does not know the model '{options.model}'", hint=hint)
     result = _run_fixed(system, options) if system.is_fixed else _run_any_number(system, options)
-    if result.verdict is Verdict.SAFE and not result.came_to_end:
-        result = replace(result, verdict=Verdict.UNKNOWN)
     return replace(result, notes=(*system.notes, *result.notes), time_s=time.perf_counter() - started)
 
 
