@@ -368,6 +368,6 @@ def test_logs_are_those_of_herd() -> None:
 
 @pytest.mark.parametrize("command", ["check", "compare"])
 def test_what_goes_to_stdout_stands_alone(command: str) -> None:
-    json.loads(dekker(command, PETERSON, "--model", "tso", "--sarif", "-").out)
-    ET.fromstring(dekker(command, PETERSON, "--model", "tso", "--junit", "-").out.encode())
+    json.loads(dekker(command, PETERSON, "-m", "tso", "--sarif", "-").out)
+    ET.fromstring(dekker(command, PETERSON, "-m", "tso", "--junit", "-").out.encode())
     ET.fromstring(dekker("litmus", "examples/litmus/dekker-x86.litmus", "--junit", "-").out.encode())
