@@ -256,3 +256,14 @@ def test_only_limits_end_what_main_does_alone(tmp_path: Path) -> None:
     assert status == 1, said
     status, said = check(tmp_path, "int main(void) { for (;;) n++; }", "--engine", "rsmc", "--timeout", "1")
     assert status == 3, said
+
+
+def test_threads_that_start_threads_without_end(tmp_path: Path) -> None:
+    text = """
+    _Thread_local pthread_t t;
+    void *next(void *a) { flag++; assert(flag < 4); pthread_create(&t, 0, next, 0); pthread_detach(t); return 0; }
+    int main(void) { next(0); }
+    """
+    assert check(tmp_path, text, "--model", "tso")[0] == 1
+    status, said = check(tmp_path, text, "--model", "tso", "--engine", "axiomatic")
+    assert (status, "internal error" in said) in ((1, False), (2, False)), said

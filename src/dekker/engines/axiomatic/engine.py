@@ -79,6 +79,8 @@ def run(task: Task) -> Result:
         oracle.result.stopped_by = str(limit)
     except KeyboardInterrupt:
         oracle.result.stopped_by = "interrupt"
+    except RecursionError:
+        raise UnsupportedError("the axiomatic engine cannot follow executions that are so long") from None
     return oracle.result
 
 
