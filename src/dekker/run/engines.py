@@ -143,7 +143,7 @@ def _goes_beyond(findings: dict[str, frozenset[object]]) -> bool:
 
 
 def _any_violation(findings: dict[str, frozenset[object]]) -> dict[str, frozenset[object]]:
-    return {"violations": frozenset((bool(findings["violations"]),))}
+    return {"violations": frozenset((True,)) if findings["violations"] else frozenset()}
 
 
 def _findings(result: Result) -> dict[str, frozenset[object]]:
