@@ -90,3 +90,15 @@ def disagreement(seed: int, model_name: str) -> str | None:
 def test_guesses_agree_with_the_oracle(model: str) -> None:
     found = (disagreement(seed, model) for seed in range(120))
     assert next((text for text in found if text is not None), None) is None
+
+
+def test_what_everything_waits_for_is_not_guessed() -> None:
+    """Each wrong guess would be a run in vain: their number would double with every round."""
+    rounds = "".join(
+        f"r{i} = load.8 [&x]\nbranch r{i} and.64 0 -> a{i}\na{i}:\nbranch loose r{i} eq.64 0 -> b{i}\nb{i}:\n"
+        for i in range(8)
+    )
+    text = f"program test\narchitecture C\nobject x[8]\nfunction reads() {{\n{rounds}}}\n"
+    text += "function writes() {\nstore.8 [&x] = 1\n}\nthread t0 runs reads\nthread t1 runs writes\nobserve [x].8\n"
+    result = rsmc.run(Task(parse_program(Source("test.ir", text)), load_model("power")))
+    assert (sum(result.states.values()), result.statistics["abandoned"]) == (9, 0)
