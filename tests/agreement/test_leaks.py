@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.frontends.c.programs import needs_compiler
 
+from dekker.engines.axiomatic import engine as oracle
+from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.states import engine as states
+from dekker.fuzz.heap import heap_program
+from dekker.models import load_model
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions, check
-from dekker.task import Limits
+from dekker.run.engines import require_same_states
+from dekker.run.prepare import prepare
+from dekker.task import Limits, Task
 
 HEAD = """#include <pthread.h>
 #include <stdatomic.h>
@@ -55,6 +63,22 @@ def test_engines_agree(tmp_path: Path, text: str, expected: Verdict, model: str,
 def test_the_engine_that_stands_in_for_rsmc_looks_for_them(tmp_path: Path, model: str) -> None:
     program = _file(tmp_path, LOST["by the loser of a race"])
     assert check((program,), CheckOptions(model, None, Limits(), leaks=True)).verdict is Verdict.UNSAFE
+
+
+@pytest.mark.parametrize("model", ["sc", "rc11", "power"])
+def test_random_programs(model: str) -> None:
+    loaded, lossy = load_model(model), 0
+    for seed in range(20):
+        program = heap_program(seed)
+        program = replace(program, property=replace(program.property, leaks=True))
+        task = Task(prepare(program, loaded), loaded, Limits(timeout_s=2))
+        explored, enumerated = rsmc.run(task), oracle.run(task)
+        if explored.stopped_by is None and enumerated.stopped_by is None:
+            assert set(explored.violations) == set(enumerated.violations), seed
+            lossy += any(item.kind == "leak" for item in explored.violations)
+        if model in states.MODELS and explored.stopped_by is None:
+            require_same_states(task, rsmc.NAME, explored, states.run(task))
+    assert lossy > 5
 
 
 def _file(folder: Path, text: str) -> str:
