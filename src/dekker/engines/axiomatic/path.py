@@ -48,7 +48,8 @@ class PathEvent:
 
     `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
     never takes the initial value. A write that is a `copy` may move what is indeterminate. What a read is `compared`
-    with decides whether a write follows, unless that is `weak`: then it may not follow all the same."""
+    with decides whether a write follows, unless that is `weak`: then it may not follow all the same. `loose` is a read
+    of the specification."""
 
     kind: str
     address: Value = UNSET
@@ -68,6 +69,7 @@ class PathEvent:
     copy: bool = False
     compared: Value | None = None
     weak: bool = False
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
