@@ -61,6 +61,7 @@ def end_scope(f: FunctionLowering, variable: str) -> None:
     declared = f.definitions.get(variable)
     if isinstance(declared, syntax.Alloca) and variable in f.scoped and variable not in f.promotion.pieces:
         register = f.result_register(declared)
+        f.settle(register)
         f.emitter.emit(EndScope(register, Reg(register)))
 
 
