@@ -142,10 +142,13 @@ def command(
         with crew_at(cluster, jobs) as crew, supervised(limits):
             return _show_estimate(paths, options, crew)
 
+    is_piped = json_file == "-" or exports.take_stdout
+
     def unanswered(reason: str) -> list[tuple[str, str]]:
         said = undecided(paths, options, reason)
-        record = [] if json_file is None else [("" if json_file == "-" else json_file, f"{check_json(said)}\n")]
-        return record if json_file == "-" else [("", f"{check_text(said)}\n"), *record]
+        records = [*([] if json_file is None else [(json_file, check_json(said))]), *exports.answers([said])]
+        written = [("" if file == "-" else file, f"{text}\n") for file, text in records]
+        return written if is_piped else [("", f"{check_text(said)}\n"), *written]
 
     with crew_at(cluster, jobs) as crew, ProgressLine() as progress, last_words(unanswered):
         report = check(paths, replace(options, explore=explore_with(crew)), progress)
@@ -160,7 +163,7 @@ def command(
     if json_file is not None:
         write_answer(json_file, check_json(report))
     exports.write_check(report)
-    if json_file != "-":
+    if not is_piped:
         print(check_text(report, terminal_width(), run_style(layout, no_color)))
     return STATUS[report.verdict]
 

@@ -68,15 +68,17 @@ def _tightened(function: Function, kinds: tuple[type[Loose], ...]) -> Function:
 
 
 def _asserting(function: Function) -> Function:
-    """A branch with one way that does nothing but fail, in a loose assertion, is an assertion."""
+    """A branch with one way that does nothing but fail, in a loose assertion, is an assertion; but a loop keeps its
+    ends, if what fails comes behind it."""
     if not any(map(_is_failure, function.body)):
         return function
+    kept = _last_ends(function)
     body: list[Instruction] = []
     spans: list[Span | None] = []
     starts: list[int] = []
     for index, step in enumerate(function.body):
         starts.append(len(body))
-        found = list(_as_assertion(function, index))
+        found = [] if index in kept else list(_as_assertion(function, index))
         body += [instruction for instruction, _ in found] or [step]
         spans += [span for _, span in found] or [function.span(index)]
     starts.append(len(body))
@@ -103,6 +105,25 @@ def _as_assertion(function: Function, index: int) -> Iterator[tuple[Instruction,
     yield replace(failure, condition=condition), function.span(at)
     if taken is None:
         yield Jump(branch.target), function.span(index)
+
+
+def _last_ends(function: Function) -> set[int]:
+    """Branches out of loops all of whose ways out fail, but for those of assertions in the loop."""
+    found: set[int] = set()
+    for inside in _loop_bodies(function):
+        ways = {at: set(successors(function, at)) - inside for at in _branches_out(function, inside)}
+        failures = {at: [_failure_at(function, way) for way in out] for at, out in ways.items()}
+        if all(failure is not None for out in failures.values() for failure in out):
+            found |= {at for at, out in failures.items() if any(_is_before(function, at, failure) for failure in out)}
+    return found
+
+
+def _is_before(function: Function, branch: int, failure: int | None) -> bool:
+    """Whether the text of the branch comes first; that of an assertion begins with the assertion."""
+    asking, failing = function.span(branch), None if failure is None else function.span(failure)
+    if asking is None or failing is None or asking.source != failing.source:
+        return False
+    return asking.start < failing.start
 
 
 def _failure_at(function: Function, index: int) -> int | None:
@@ -260,24 +281,27 @@ def _ends_everywhere(function: Function) -> bool:
 
 def _loop_ends(function: Function) -> set[int]:
     """Branches with a way out of a loop."""
+    return {at for inside in _loop_bodies(function) for at in _branches_out(function, inside)}
+
+
+def _branches_out(function: Function, inside: set[int]) -> Iterator[int]:
+    branches = (at for at in inside if isinstance(function.body[at], Branch))
+    return (at for at in branches if not set(successors(function, at)) <= inside)
+
+
+def _loop_bodies(function: Function) -> Iterator[set[int]]:
+    """One for each backward jump."""
     size = len(function.body)
     before: list[list[int]] = [[] for _ in range(size + 1)]
     for index in range(size):
         for successor in successors(function, index):
             before[successor].append(index)
-    found: set[int] = set()
     for index in range(size):
         for head in successors(function, index):
             if head > index:
                 continue
             cut = [[] if at == head else list(sources) for at, sources in enumerate(before)]
-            inside = _closure([index], cut) | {head}
-            found |= {
-                at
-                for at in inside
-                if isinstance(function.body[at], Branch) and not set(successors(function, at)) <= inside
-            }
-    return found
+            yield _closure([index], cut) | {head}
 
 
 def _closure(start: list[int], steps: list[list[int]]) -> set[int]:
