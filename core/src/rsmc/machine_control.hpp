@@ -63,7 +63,8 @@ bool Machine<W>::fails_at(const std::vector<Instruction>& code, std::size_t pc, 
 }
 
 // Nothing depends on a loose condition, so the thread does not wait for it: it is guessed in advance, and a run in which a
-// guess turns out wrong does not count. Whether there is a guess must not depend on what is committed.
+// guess turns out wrong does not count. Whether there is a guess must not depend on what is committed. What all that comes
+// later waits for anyway, because of an earlier branch, is not guessed.
 template <std::size_t W>
 bool Machine<W>::is_guessed(const ThreadState<W>& state, const Instruction& instruction) const {
   if (!instruction.is_loose) return false;
@@ -73,7 +74,8 @@ bool Machine<W>::is_guessed(const ThreadState<W>& state, const Instruction& inst
     if (step.code != ExpressionCode::register_value) continue;
     const Sources<W>& sources = state.registers[state.base + step.operand].sources;
     found = found || sources.deferred != none;
-    (sources.direct | sources.picked).for_each([&](std::size_t id) { found = found || is_read(id); });
+    sources.direct.for_each([&](std::size_t id) { found = found || (is_read(id) && !state.control.direct.test(id)); });
+    sources.picked.for_each([&](std::size_t id) { found = found || is_read(id); });
   }
   return found;
 }

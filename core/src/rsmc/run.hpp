@@ -26,9 +26,11 @@ struct Location {
   std::size_t trail;     // how long it was when the location was met
   Birth birth;           // of its object, if the model asks for it
 
-  // The initial write has position 0.
+  // The initial write has position 0. Mostly one of the last is asked for.
   std::size_t position_of(EventId write) const {
-    return static_cast<std::size_t>(std::ranges::find(order, write) - order.begin()) + 1;
+    for (std::size_t position = order.size(); position > 0; --position)
+      if (order[position - 1] == write) return position;
+    throw std::logic_error("a write that is not in coherence order has no position");
   }
 };
 
@@ -100,7 +102,7 @@ class Run {
   }
 
   void require_address_order(EventId write) const {
-    if (order_.in_order || order_.address_order) return;
+    if (order_.in_order) return;
     const EventId access = commit_before_.access_waited_for(items_, write);
     if (access != no_event) throw Guess{machine_.place_of(event(write)), machine_.place_of(event(access))};
   }
@@ -722,14 +724,15 @@ class Run {
     trail_.push_back({Change::shadow, id, place});
   }
 
-  // An earlier access that is still pending orders what its address depends on before everything later (addr;po).
+  // An earlier access that is still pending orders what its address depends on before everything later (addr;po), but for
+  // loose ones.
   void enter_shadows(EventId later) {
     if (order_.in_order) return;
     const Event<W>& e = machine_.event(later);
     for (std::size_t i = 0; i < at(e.index); ++i) {
       const EventId id = events_of(e.thread)[i];
       const Event<W>& earlier = machine_.event(id);
-      if (earlier.state != EventState::pending || earlier.shadow_index != none || earlier.address_sources.empty()) continue;
+      if (earlier.state != EventState::pending || earlier.shadow_index != none || earlier.address_sources.empty() || earlier.is_loose) continue;
       if (is_certain(earlier)) enter_shadow(id);
     }
   }
@@ -771,15 +774,16 @@ class Run {
     return !machine_.is_in_object(e.address, e.size) && !machine_.starts_free(e.address) && !machine_.is_synchronisation(e);
   }
 
+  // What came before the last own write is below it in coherence.
   std::size_t lowest(EventId id, std::uint32_t place, bool reads_count) const {
     const Location<W>& location = locations_[place];
     const Event<W>& e = machine_.event(id);
+    const std::vector<EventId>& events = events_of(e.thread);
     std::size_t floor = 0;
-    for (EventId other : events_of(e.thread)) {
-      const Event<W>& o = machine_.event(other);
-      if (o.index >= e.index) break;
+    for (auto i = at(e.index); i-- > 0;) {
+      const Event<W>& o = machine_.event(events[i]);
       if (o.state != EventState::committed || o.kind == EventKind::fence || o.address != e.address) continue;
-      if (o.kind == EventKind::write) floor = std::max(floor, location.position_of(other));
+      if (o.kind == EventKind::write) return std::max(floor, location.position_of(events[i]));
       const bool has_source = o.kind == EventKind::read && o.read_from != no_event;
       // A write whose value was forwarded may still be pending.
       if (has_source && reads_count && machine_.event(o.read_from).state == EventState::committed)

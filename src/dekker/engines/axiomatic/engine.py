@@ -21,6 +21,7 @@ from dekker.engines.axiomatic.evaluator import (
     staged,
 )
 from dekker.engines.axiomatic.growth import Growth, NewFields, is_dynamic
+from dekker.engines.axiomatic.leaks import leaks
 from dekker.engines.axiomatic.overlaps import refuse_racing_pieces
 from dekker.engines.axiomatic.own_values import breaks_trust
 from dekker.engines.axiomatic.path import Discovered, Path
@@ -293,6 +294,9 @@ class _Oracle:
         if result.complete_executions == self.task.limits.max_traces:
             raise LimitReached("traces")
         self._count(accepted)
+        if self.property.leaks:
+            for violation in leaks(self.program, self.layout, accepted.structure, accepted.co):
+                self._add_violation(violation, accepted)
 
     def _count(self, accepted: Accepted) -> None:
         result, structure = self.result, accepted.structure
