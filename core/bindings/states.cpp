@@ -22,7 +22,15 @@ namespace {
 
 // The common fields, then fence touches.
 constexpr std::size_t instruction_fields = common_fields + 2;
-enum InstructionFlag : std::int64_t { flag_stack = 16, flag_local = 32, flag_permanent = 64, flag_confined = 128, flag_unset = 256, flag_copy = 512 };
+enum InstructionFlag : std::int64_t {
+  flag_stack = 16,
+  flag_local = 32,
+  flag_permanent = 64,
+  flag_confined = 128,
+  flag_unset = 256,
+  flag_copy = 512,
+  flag_quiet = 1 << 16,
+};
 
 Instruction read_instruction(std::span<const std::int64_t> n) {
   Instruction i = read_common_fields<Instruction, Operation>(n);
@@ -32,6 +40,7 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_confined = (n[8] & flag_confined) != 0;
   i.is_unset = (n[8] & flag_unset) != 0;
   i.is_copy = (n[8] & flag_copy) != 0;
+  i.is_quiet = (n[8] & flag_quiet) != 0;
   i.fence = static_cast<FenceAction>(n[common_fields]);
   i.touches = static_cast<std::uint64_t>(n[common_fields + 1]);
   return i;

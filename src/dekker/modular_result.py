@@ -48,7 +48,7 @@ class ModularResult:
     """`threads` are those for which the verdict holds. `concrete` is the number of threads that the thread-modular
     search looked at together, None if all threads are fixed. `instance` has the counts of the concrete threads that
     show the findings; if there is none, they are findings of the abstraction alone, and `tried` is the largest instance
-    in which none of them was found."""
+    in which none of them was found. `came_to_end`: all threads did, in some state."""
 
     verdict: Verdict
     model: str
@@ -63,6 +63,7 @@ class ModularResult:
     notes: tuple[str, ...] = ()
     statistics: dict[str, int] = field(default_factory=dict)
     time_s: float = 0.0
+    came_to_end: bool = True
 
 
 def counts_text(counts: Counts) -> str:

@@ -103,8 +103,8 @@ class Result:
 
     @property
     def came_to_end(self) -> bool:
-        """Some execution did: all its threads ended, or wait for ever. What holds of none says nothing."""
-        return bool(self.complete_executions or self.deadlocks)
+        """Some execution did. What holds of none says nothing."""
+        return self.complete_executions > 0
 
     def observation(self) -> str:
         """How often the formula of the condition was seen to hold."""
@@ -131,7 +131,8 @@ def _refuted(result: Result, condition: Condition | None) -> bool:
     match condition.quantifier:
         case Quantifier.EXISTS:
             covered_everything = result.stopped_by is None and not result.cut and not result.bound
-            return covered_everything and result.came_to_end and result.satisfying == 0
+            ended = result.came_to_end or result.deadlocks > 0
+            return covered_everything and ended and result.satisfying == 0
         case Quantifier.NOT_EXISTS:
             return result.satisfying > 0
         case Quantifier.FORALL:

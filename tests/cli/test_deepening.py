@@ -168,3 +168,27 @@ def test_a_checkpoint_of_a_small_bound_goes_on_with_larger_ones(tmp_path: Path) 
     resumed = json.loads(dekker("resume", state, "--json", "-").out)
     assert resumed["bounds"]["unroll"] == 4
     assert (resumed["verdict"], resumed["stats"]["complete"]) == (whole["verdict"], whole["stats"]["complete"])
+
+
+ENDLESS = """#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x;
+void *count(void *a) { for (int i = 0;; i++) { x = i; assert(i < LAST); } }
+void *look(void *a) { assert(x < SEEN); return 0; }
+int main(void) {
+  pthread_t t, u;
+  pthread_create(&t, 0, count, 0);
+  pthread_create(&u, 0, look, 0);
+  pthread_join(u, 0);
+}
+"""
+
+
+@pytest.mark.parametrize(("last", "seen"), [(3, 9), (99999999, 3)])
+def test_all_engines_together_deepen_before_states_are_searched(tmp_path: Path, last: int, seen: int) -> None:
+    program = tmp_path / "endless.c"
+    program.write_text(ENDLESS, encoding="utf-8")
+    flags = ("--", f"-DLAST={last}", f"-DSEEN={seen}")
+    outcome = dekker("check", str(program), "-m", "sc", "--engine", "all", "--timeout", "12", *flags)
+    assert (outcome.status, outcome.out.split()[0]) == (1, "UNSAFE"), outcome

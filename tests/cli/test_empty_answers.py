@@ -181,9 +181,51 @@ def test_every_format_of_litmus_tests_says_so(tmp_path: Path) -> None:
     assert dekker("compare", str(test), "-m", "sc,aarch64").status == 3
 
 
-def test_a_deadlock_of_a_litmus_test_is_an_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("quantifier", "status"), [("exists", 1), ("~exists", 3), ("forall", 3)])
+def test_where_all_wait_for_ever_nothing_holds(tmp_path: Path, quantifier: str, status: int) -> None:
     test = tmp_path / "waits.litmus"
-    test.write_text("X86 waits\n{ }\n P0 ;\n L: ;\n MOV EAX,[x] ;\n CMP EAX,$1 ;\n JNE L ;\nexists (x=1)\n")
+    test.write_text(f"X86 waits\n{{ }}\n P0 ;\n L: ;\n MOV EAX,[x] ;\n CMP EAX,$1 ;\n JNE L ;\n{quantifier} (x=1)\n")
     for engine in ("rsmc", "axiomatic", "states", "all"):
         outcome = dekker("litmus", str(test), "--model", "tso", "--engine", engine)
-        assert (outcome.status, "\nNo\n" in outcome.out) == (1, True), (engine, outcome.out)
+        said = "\nNo\n" if status == 1 else "\nUnknown\n"
+        assert (outcome.status, said in outcome.out) == (status, True), (engine, outcome.out)
+        assert (NO_END in outcome.out) == (status == 3)
+        assert "\nDeadlock 1\n" in outcome.out
+
+
+UNREACHED = f"{NO_END}: nothing goes wrong in these states, but in none of them all threads have ended"
+
+
+@pytest.mark.parametrize(
+    "thread",
+    ["for (;;) x = 1;", "x = 1; __VERIFIER_assume(x == 2);", "while (!flag); assert(0);"],
+    ids=["a server", "an assumption that fails", "a flag that nobody sets"],
+)
+@pytest.mark.parametrize("check", ["assert(x == 2);", "assert(0);", ""])
+def test_the_modular_engine_checks_what_follows_threads_that_end(tmp_path: Path, thread: str, check: str) -> None:
+    body = f"void *f(void *a) {{ {thread} return 0; }}"
+    main = f"int main(void) {{ pthread_t own; pthread_create(&own, 0, f, 0); pthread_join(own, 0); {check} return 0; }}"
+    outcome = dekker("modular", source(tmp_path, body + main))
+    assert (outcome.status, UNREACHED in outcome.out) == (3, True), outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["process w { r := 1; assume(r = 0); assert(r = 1) }", "class w(many) { r := 0; while(r = 0) { read: r := x } }"],
+)
+def test_lang_programs_that_never_end(tmp_path: Path, text: str) -> None:
+    program = tmp_path / "never.lang"
+    program.write_text(f"var x = 0;\n{text}\n", encoding="utf-8")
+    page, record = tmp_path / "answer.html", tmp_path / "answer.json"
+    outcome = dekker("modular", str(program), "--html", str(page), "--json", str(record))
+    assert (outcome.status, UNREACHED in outcome.out) == (3, True)
+    assert UNREACHED in page.read_text(encoding="utf-8")
+    assert json.loads(record.read_text(encoding="utf-8"))["verdict"] == "UNKNOWN"
+
+
+@pytest.mark.parametrize(("assumed", "status"), [("x == 2", 3), ("x == 1", 1), ("x == 3", 3)])
+def test_what_main_assumes_when_all_have_ended(tmp_path: Path, assumed: str, status: int) -> None:
+    start = "pthread_t own; pthread_create(&own, 0, f, 0); pthread_join(own, 0);"
+    main = f"int main(void) {{ {start} __VERIFIER_assume({assumed}); assert(0); }}"
+    outcome = dekker("modular", source(tmp_path, "void *f(void *a) { x = 1; return 0; }" + main))
+    assert (outcome.status, UNREACHED in outcome.out) == (status, status == 3), outcome

@@ -364,3 +364,10 @@ def test_logs_are_those_of_herd() -> None:
         names.append(found["name"])
         position = found.end()
     assert len(names) == len(list((EXAMPLES / "litmus").glob("*.litmus")))
+
+
+@pytest.mark.parametrize("command", ["check", "compare"])
+def test_what_goes_to_stdout_stands_alone(command: str) -> None:
+    json.loads(dekker(command, PETERSON, "-m", "tso", "--sarif", "-").out)
+    ET.fromstring(dekker(command, PETERSON, "-m", "tso", "--junit", "-").out.encode())
+    ET.fromstring(dekker("litmus", "examples/litmus/dekker-x86.litmus", "--junit", "-").out.encode())

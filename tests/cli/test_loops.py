@@ -97,6 +97,31 @@ PROGRAMS = {
         "for (struct node *p = list; p; p = p->next) r++; assert(r != 6);",
         "UNSAFE",
     ),
+    "rounds without an exit on the way": (
+        "int i = 0; again: i++; if (i % 8) goto again; if (i < 40) goto again; assert(i != 40); return 0;",
+        "flag = 1;",
+        "",
+        "UNSAFE",
+    ),
+    "an entry in the middle": (
+        "int k = flag + 5; switch (k % 2) { case 0: do { r++; case 1: r++; } while (--k > 0); } assert(r != 9);",
+        "flag = 0;",
+        "",
+        "UNSAFE",
+    ),
+    "a failure behind the loop": ("for (int i = 0; i < 6; i++) flag = i; assert(0);", "", "", "UNSAFE"),
+    "a failure behind a loop with assertions": (
+        FILL.replace("N", "8"),
+        "",
+        "for (int i = 0; i < 8; i++) assert(data[i] == 1); assert(0);",
+        "UNSAFE",
+    ),
+    "what main and the thread have written": (
+        "flag = 1; return 0;",
+        "",
+        "flag += 5; while (r < flag) r++; while (flag) flag--; assert(r != 6);",
+        "UNSAFE",
+    ),
     "a flag that is set meanwhile": (
         "for (int i = 0; i < 6; i++) if (flag) break; return 0;",
         "flag = 1;",
@@ -166,6 +191,23 @@ def test_threads_without_end_do_not_keep_the_program_from_ending(tmp_path: Path,
         for engine in ("auto", "states"):
             found, said = check(tmp_path, text.replace("RIGHT", right), "--engine", engine, "--model", model)
             assert (found, said.split()[0]) == (status, verdict), said
+
+
+JOINED = "pthread_create(&t, 0, more, 0); pthread_create(&u, 0, more, 0); pthread_join(t, 0); pthread_join(u, 0);"
+
+
+@pytest.mark.parametrize("model", ["cpp20", "power", "sc"])
+@pytest.mark.parametrize("behind", ["", JOINED], ids=["at the end", "between threads"])
+def test_main_is_alone_when_all_are_joined(tmp_path: Path, model: str, behind: str) -> None:
+    loop = "int k = 0; for (;;) { if (k == 3 * flag) break; k++; } assert(k != 6);"
+    text = f"""
+    void *more(void *unused) {{ flag++; return 0; }}
+    int main(void) {{ pthread_t t, u; {JOINED} {loop} {behind} }}
+    """
+    status, said = check(tmp_path, text, "--model", model, "--engine", "rsmc", "--unroll", "1")
+    assert status == 1, said
+    status, said = check(tmp_path, text.replace("k != 6", "k == 6"), "--model", model, "--engine", "rsmc")
+    assert said.startswith("SAFE under"), said
 
 
 def test_a_long_list_that_main_builds_and_walks(tmp_path: Path) -> None:

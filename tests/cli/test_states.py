@@ -127,3 +127,19 @@ def test_a_weak_exchange_is_one_locked_instruction_under_tso(tmp_path: Path) -> 
     path = tmp_path / "weak.c"
     path.write_text(WEAK.replace("WHAT", "!= 0"), encoding="utf-8")
     assert dekker("check", str(path), "-m", "tso", "--engine", "states").status == 0
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "pso"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_that_exchange_for_ever_are_in_a_deadlock(model: str, threads: int, tmp_path: Path) -> None:
+    program = tmp_path / "spin.c"
+    program.write_text(
+        "#include <pthread.h>\n#include <stdatomic.h>\natomic_int lock = THREADS == 1;\n"
+        "static void *run(void *a) { while (atomic_exchange(&lock, 1)); return 0; }\n"
+        "int main(void) {\n  pthread_t t[THREADS];\n"
+        "  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], 0, run, 0);\n"
+        "  for (int i = 0; i < THREADS; i++) pthread_join(t[i], 0);\n}\n",
+        encoding="utf-8",
+    )
+    outcome = dekker("check", str(program), "-m", model, "--engine", "states", "--", f"-DTHREADS={threads}")
+    assert (outcome.status, "violation: deadlock" in outcome.out) == (1, True), outcome

@@ -168,6 +168,30 @@ def test_leaks(tmp_path: Path) -> None:
     assert check(tmp_path, LEAK, "--leaks", "--", "-DFREE=&head").status == 0
 
 
+LOST_SOMETIMES = """#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+atomic_int x;
+void *set(void *a) { x = 1; return 0; }
+void *lose(void *a) { if (!x) malloc(4); return 0; }
+int main(void) {
+  pthread_t t, u;
+  pthread_create(&t, 0, set, 0);
+  pthread_create(&u, 0, lose, 0);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "states", "axiomatic", "all"])
+def test_leaks_are_found_by_every_engine(tmp_path: Path, engine: str) -> None:
+    outcome = check(tmp_path, LOST_SOMETIMES, "--leaks", "--model", "sc", "--engine", engine)
+    assert (outcome.status, "violation: leak" in outcome.out) == (1, True), outcome
+    kept = LOST_SOMETIMES.replace("if (!x) malloc(4)", "if (!x) free(malloc(4))")
+    assert check(tmp_path, kept, "--leaks", "--model", "sc", "--engine", engine).status == 0
+
+
 NONDET = """extern int __VERIFIER_nondet_int(void); extern void reach_error(void);
 int main(void) { if (__VERIFIER_nondet_int() == 5) reach_error(); }
 """
@@ -179,8 +203,12 @@ def test_numbers_that_are_left_open_bound_the_verdict(tmp_path: Path) -> None:
     assert "from -1 to 2 (--nondet)" in bounded.out
     assert check(tmp_path, NONDET, "--nondet", "0..5").status == 1
     assert check(tmp_path, NONDET, "--nondet", "5..0").status == 2
+    assert "from -5 to -3 (--nondet)" in check(tmp_path, NONDET, "--nondet", "-5..-3").out
+    byte = NONDET.replace("_int", "_uchar").replace("extern int", "extern unsigned char")
+    assert "from 255 to 255 (--nondet)" in check(tmp_path, byte, "--nondet", "300..400").out
     exact = NONDET.replace("_int", "_bool").replace("extern int", "extern _Bool")
-    assert check(tmp_path, exact).out.startswith("SAFE under")
+    for arguments in ((), ("--nondet", "0..0"), ("--nondet", "5..6")):
+        assert check(tmp_path, exact, *arguments).out.startswith("SAFE under")
 
 
 ENVIRONMENT = "#include <stdlib.h>\n#include <time.h>\n#include <unistd.h>\n#include <assert.h>\n"

@@ -5,8 +5,9 @@
 // was read or chosen since the loop was entered and in which other threads that are running may have a say. Rounds in
 // which no branch depends on an event do not count. Nor do those that come past an exit which is not open, with other
 // values than the last time, and past no open exit: such a loop ends when its thread has counted to the end, whatever it
-// reads on the way. An open exit that leads to nothing but a failed assertion is none. Nor does a thread count to the end
-// by numbers that grow this way or that, depending on choices in the loop.
+// reads on the way. Where a round comes past no exit at all, the branches inside stand for the exits. An open exit that
+// leads to nothing but a failed assertion is none. Nor does a thread count to the end by numbers that grow this way or
+// that, depending on choices in the loop.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +40,8 @@ class BlockLoops {
 
   // `fails[pc]`: all ways from there lead to a failed assertion; one more than there are instructions.
   BlockLoops(const Program& program, const std::vector<Instruction>& code, const std::vector<bool>& fails)
-      : program_(program), code_(code), predecessors_(code.size() + 1), left_by_(code.size()), steered_by_(code.size()),
-        is_head_(code.size(), false) {
+      : program_(program), code_(code), predecessors_(code.size() + 1), left_by_(code.size()), goes_on_by_(code.size()),
+        steered_by_(code.size()), is_head_(code.size(), false) {
     std::map<std::int32_t, Places> edges;  // by head
     for (std::size_t pc = 0; pc < code.size(); ++pc) {
       for (const std::size_t next : successors(code, pc)) predecessors_[next].push_back(pc);
@@ -52,7 +53,9 @@ class BlockLoops {
   bool is_head(std::int32_t pc) const { return is_head_[static_cast<std::size_t>(pc)]; }
   bool is_in(std::int32_t pc, std::int32_t head) const { return bodies_.at(head)[static_cast<std::size_t>(pc)]; }
   const std::vector<LeftLoop>& left_by(std::int32_t pc) const { return left_by_[static_cast<std::size_t>(pc)]; }
-  // Exits of loops around the branch, whose numbers are computed one way or another depending on how it goes.
+  // Heads of loops around the branch that it does not leave, and that may go round without an exit on the way.
+  const std::vector<std::int32_t>& goes_on_by(std::int32_t pc) const { return goes_on_by_[static_cast<std::size_t>(pc)]; }
+  // Branches of loops around the branch, most of them exits, whose numbers are computed one way or another depending on how it goes.
   const std::vector<LoopExit>& steered_by(std::int32_t pc) const { return steered_by_[static_cast<std::size_t>(pc)]; }
 
   static Places successors(const std::vector<Instruction>& code, std::size_t pc) {
@@ -74,13 +77,13 @@ class BlockLoops {
            instruction.operation == Operation::await;
   }
 
-  // All from which control comes to one of these places without passing the head before, or `without`.
-  std::vector<bool> leading_to(Places pending, std::int32_t head, std::size_t without = no_place) const {
+  // All from which control comes to one of these places without passing the head before, or one of `without`.
+  std::vector<bool> leading_to(Places pending, std::int32_t head, const Places& without = {}) const {
     std::vector<bool> found(predecessors_.size(), false);
     while (!pending.empty()) {
       const std::size_t pc = pending.back();
       pending.pop_back();
-      if (found[pc] || pc == without) continue;
+      if (found[pc] || std::ranges::find(without, pc) != without.end()) continue;
       found[pc] = true;
       if (pc != static_cast<std::size_t>(head)) pending.insert(pending.end(), predecessors_[pc].begin(), predecessors_[pc].end());
     }
@@ -90,22 +93,37 @@ class BlockLoops {
   void add_loop(const std::vector<bool>& fails, std::int32_t head, const Places& ends) {
     std::vector<bool> inside = leading_to(ends, head);
     inside[static_cast<std::size_t>(head)] = true;
+    Places exits;
+    bool may_end = false;
     for (std::size_t pc = 0; pc < code_.size(); ++pc) {
       if (!inside[pc] || code_[pc].operation != Operation::branch) continue;
       Places outside = successors(code_, pc);
       std::erase_if(outside, [&](std::size_t next) { return inside[next]; });
       if (outside.empty()) continue;
-      left_by_[pc].push_back({head, std::ranges::all_of(outside, [&](std::size_t next) { return fails[next]; })});
+      const bool only_fails = std::ranges::all_of(outside, [&](std::size_t next) { return fails[next]; });
+      exits.push_back(pc);
+      may_end = may_end || !only_fails;
+      left_by_[pc].push_back({head, only_fails});
       add_steering({head, static_cast<std::int32_t>(pc)}, inside, ends);
     }
+    if (may_end && leading_to(ends, head, exits)[static_cast<std::size_t>(head)]) add_branches(head, inside, exits, ends);
     is_head_[static_cast<std::size_t>(head)] = true;
     bodies_.emplace(head, std::move(inside));
+  }
+
+  void add_branches(std::int32_t head, const std::vector<bool>& inside, const Places& exits, const Places& ends) {
+    for (std::size_t pc = 0; pc < code_.size(); ++pc) {
+      const bool is_exit = std::ranges::find(exits, pc) != exits.end();
+      if (!inside[pc] || is_exit || code_[pc].operation != Operation::branch) continue;
+      goes_on_by_[pc].push_back(head);
+      add_steering({head, static_cast<std::int32_t>(pc)}, inside, ends);
+    }
   }
 
   void add_steering(const LoopExit& exit, const std::vector<bool>& inside, const Places& ends) {
     for (const std::size_t definition : definitions(exit, inside)) {
       const std::vector<bool> before = leading_to({definition}, exit.head);
-      const std::vector<bool> past = leading_to(ends, exit.head, definition);
+      const std::vector<bool> past = leading_to(ends, exit.head, {definition});
       for (std::size_t pc = 0; pc < code_.size(); ++pc)
         if (inside[pc] && before[pc] && past[pc] && code_[pc].operation == Operation::branch)
           steered_by_[pc].push_back(exit);
@@ -135,12 +153,11 @@ class BlockLoops {
       if (step.code == ExpressionCode::register_value) registers.insert(static_cast<std::int32_t>(step.operand));
   }
 
-  static constexpr std::size_t no_place = static_cast<std::size_t>(-1);
-
   const Program& program_;
   const std::vector<Instruction>& code_;
   std::vector<Places> predecessors_;
   std::vector<std::vector<LeftLoop>> left_by_;        // by branch
+  std::vector<std::vector<std::int32_t>> goes_on_by_;  // by branch
   std::vector<std::vector<LoopExit>> steered_by_;     // by branch
   std::vector<bool> is_head_;
   std::map<std::int32_t, std::vector<bool>> bodies_;  // by head
@@ -155,6 +172,7 @@ class LoopHistory {
     std::size_t entered = 0;  // how many events the thread had then
     std::uint64_t since = 0;
     std::uint64_t last_open = 0;  // when an exit was
+    std::uint64_t last_exit = 0;  // when there was one
     std::int32_t count = 0;
     std::int32_t n_reading = 0;  // those that do not count although branches depend on events
     std::int32_t n_known = 0;    // and those in which none does
@@ -176,34 +194,44 @@ class LoopHistory {
     if (depends_on_events) last_dependent_ = now_;
   }
 
-  // How many events the thread had when it entered the loop.
-  std::size_t entered(std::size_t depth, std::int32_t head) { return rounds_at(depth, head).entered; }
+  // How many events the thread had when it entered the loop: before this branch, if that was not by the head.
+  std::size_t entered(std::size_t depth, std::int32_t head, std::size_t n_events) {
+    return rounds_at(depth, head, {.depth = depth, .head = head, .entered = n_events, .since = now_ - 1}).entered;
+  }
 
   // Right behind `pass_branch`, for each loop that the branch may leave. `values` stands for what the condition was
   // computed from, and where that was read.
   void pass_exit(std::size_t depth, std::int32_t pc, std::int32_t head, bool is_open, std::uint64_t values) {
     Rounds& rounds = rounds_at(depth, head);
     if (is_open) rounds.last_open = now_;
-    Exit& exit = exit_at(depth, pc, head);
-    if (!is_open && (exit.last_passed == 0 || exit.values != values)) exit.last_counted = now_;
-    exit.last_passed = now_;
-    exit.values = values;
+    rounds.last_exit = now_;
+    pass(exit_at(depth, pc, head), is_open, values);
   }
 
-  // A choice in the loop has a say in how its exit is computed.
+  // The same for a branch that stays in the loop, where a round may come past no exit.
+  void go_on(std::size_t depth, std::int32_t pc, std::int32_t head, bool is_open, std::uint64_t values) {
+    Exit& branch = exit_at(depth, pc, head);
+    branch.stays = true;
+    pass(branch, is_open, values);
+  }
+
+  // A choice in the loop has a say in how the condition of its branch is computed.
   void choose_exit(std::size_t depth, const LoopExit& exit) { exit_at(depth, exit.pc, exit.head).is_chosen = true; }
 
   // A backward jump: how often this head was come back to in this call, whatever for.
   std::int32_t go_round(std::size_t depth, std::int32_t head) { return ++rounds_at(depth, head).count; }
 
-  // The same, with rounds that do not count apart; those of loops inside start anew.
-  Rounds go_round(std::size_t depth, std::int32_t head, const BlockLoops& loops) {
+  // The same, with rounds that do not count apart; those of loops inside start anew. If the thread did not enter the loop
+  // by its head, it does so now.
+  Rounds go_round(std::size_t depth, std::int32_t head, const BlockLoops& loops, std::size_t n_events) {
     std::erase_if(rounds_, [&](const Rounds& r) { return r.depth == depth && r.head > head && loops.is_in(r.head, head); });
-    Rounds& rounds = rounds_at(depth, head);
+    const std::size_t n_loops = rounds_.size();
+    Rounds& rounds = rounds_at(depth, head, {.depth = depth, .head = head, .entered = n_events, .since = now_});
+    goes_round_ = true;
+    if (rounds_.size() != n_loops) return rounds;
     if (rounds.last_open > rounds.since || !counts_to_end(rounds)) ++rounds.count;
     else ++(last_dependent_ <= rounds.since ? rounds.n_known : rounds.n_reading);
     rounds.since = now_;
-    goes_round_ = true;
     return rounds;
   }
 
@@ -222,11 +250,20 @@ class LoopHistory {
     std::uint64_t last_passed = 0;
     std::uint64_t last_counted = 0;  // when it was not open, and its values were new
     bool is_chosen = false;
+    bool stays = false;  // it is no exit
   };
 
-  Rounds& rounds_at(std::size_t depth, std::int32_t head) {
+  void pass(Exit& exit, bool is_open, std::uint64_t values) {
+    if (!is_open && (exit.last_passed == 0 || exit.values != values)) exit.last_counted = now_;
+    exit.last_passed = now_;
+    exit.values = values;
+  }
+
+  Rounds& rounds_at(std::size_t depth, std::int32_t head) { return rounds_at(depth, head, {.depth = depth, .head = head}); }
+
+  Rounds& rounds_at(std::size_t depth, std::int32_t head, const Rounds& at_first) {
     const auto found = std::ranges::find_if(rounds_, [&](const Rounds& r) { return r.head == head && r.depth == depth; });
-    return found == rounds_.end() ? rounds_.emplace_back(Rounds{.depth = depth, .head = head}) : *found;
+    return found == rounds_.end() ? rounds_.emplace_back(at_first) : *found;
   }
 
   Exit& exit_at(std::size_t depth, std::int32_t pc, std::int32_t head) {
@@ -237,7 +274,9 @@ class LoopHistory {
 
   bool counts_to_end(const Rounds& rounds) const {
     return std::ranges::any_of(exits_, [&](const Exit& exit) {
-      return exit.head == rounds.head && exit.depth == rounds.depth && exit.last_counted > rounds.since && !exit.is_chosen;
+      const bool is_asked = !exit.stays || rounds.last_exit <= rounds.since;
+      const bool is_of_loop = exit.head == rounds.head && exit.depth == rounds.depth;
+      return is_of_loop && is_asked && exit.last_counted > rounds.since && !exit.is_chosen;
     });
   }
 

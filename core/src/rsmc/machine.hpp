@@ -36,7 +36,9 @@ class Machine {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     reuses_ = program.has(Operation::recycle);
-    guesses_ = program.has([](const Instruction& i) { return i.is_loose && i.operation != Operation::check; });
+    guesses_ = program.has([](const Instruction& i) {
+      return i.is_loose && i.operation != Operation::check && i.operation != Operation::load;
+    });
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
@@ -466,6 +468,7 @@ class Machine {
   const std::vector<bool>& failing(std::int32_t block);
   bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
   static constexpr std::int32_t most_known_rounds = 100'000;
+  static constexpr std::int32_t most_known_rounds_alone = 2'000'000;
   static constexpr std::int32_t most_reading_rounds = 100'000;
   static constexpr std::uint64_t most_steps_alone = 20'000'000;
   static constexpr std::uint64_t most_steps = 10'000'000;  // without a memory access that has to wait
@@ -481,7 +484,8 @@ class Machine {
   static bool is_chosen(const Event<W>& e) { return e.kind == EventKind::choice || e.is_weak; }
   bool is_chosen(const Sources<W>& sources, std::size_t n_events) const;
   bool relies_on_writer(Address address, std::int32_t thread);
-  bool has_joined(std::int32_t thread, std::int32_t other) const;
+  std::optional<std::size_t> alone_since(std::int32_t thread) const;
+  std::optional<std::size_t> join_of(std::int32_t thread, std::int32_t other) const;
   bool trusts(Address address, std::int32_t thread);
   void note_writer(Address address, std::int32_t thread);
   std::uint64_t fingerprint(const ThreadState<W>& state, std::int32_t expression) const;

@@ -19,9 +19,11 @@ template <std::size_t W>
 bool Machine<W>::go_round(ThreadState<W>& state, std::int32_t head) {
   const std::size_t depth = state.callers.size();
   if (limits_.counts_known_rounds) return state.loops.go_round(depth, head) <= limits_.unroll;
-  const auto rounds = state.loops.go_round(depth, head, loops_of(state.block));
+  const auto rounds = state.loops.go_round(depth, head, loops_of(state.block), state.events.size());
   if (is_alone_) return !goes_round_for_ever(state, head);
-  return rounds.count <= limits_.unroll && rounds.n_reading < most_reading_rounds && rounds.n_known < most_known_rounds;
+  const bool is_known = rounds.n_known < most_known_rounds ||
+                        (rounds.n_known < most_known_rounds_alone && alone_since(state.number).has_value());
+  return rounds.count <= limits_.unroll && rounds.n_reading < most_reading_rounds && is_known;
 }
 
 template <std::size_t W>
@@ -127,13 +129,19 @@ void Machine<W>::pass_branch(ThreadState<W>& state, std::int32_t pc, const Instr
   const std::size_t depth = state.callers.size();
   for (const LeftLoop& left : loops_of(state.block).left_by(pc)) {
     std::uint64_t values = fingerprint(state, instruction.value);
-    const std::size_t entered = state.loops.entered(depth, left.head);
+    const std::size_t entered = state.loops.entered(depth, left.head, state.events.size());
     const bool is_open = !sources.empty() && !is_own(state.number, sources, entered, values);
     if (!is_open || !left.fails) state.loops.pass_exit(depth, pc, left.head, is_open, values);
   }
+  for (const std::int32_t head : loops_of(state.block).goes_on_by(pc)) {
+    std::uint64_t values = fingerprint(state, instruction.value);
+    const std::size_t entered = state.loops.entered(depth, head, state.events.size());
+    const bool is_open = !sources.empty() && !is_own(state.number, sources, entered, values);
+    state.loops.go_on(depth, pc, head, is_open, values);
+  }
   if (sources.empty()) return;
   for (const LoopExit& steered : loops_of(state.block).steered_by(pc))
-    if (is_chosen(sources, state.loops.entered(depth, steered.head))) state.loops.choose_exit(depth, steered);
+    if (is_chosen(sources, state.loops.entered(depth, steered.head, state.events.size()))) state.loops.choose_exit(depth, steered);
 }
 
 // Did a choice have a part in it, after the thread had so many events?
@@ -155,13 +163,27 @@ bool Machine<W>::is_own(std::int32_t thread, const Sources<W>& sources, std::siz
   std::vector<EventId> reads;
   FixedBits<W> seen;
   if (!collect_own_reads(thread, sources, entered, seen, reads)) return false;
-  std::set<Address> places;
-  for (const EventId id : reads) places.insert(events_[id].address);
-  for (const Address place : places) {
-    if (!relies_on_writer(place, thread)) return false;
+  const std::optional<std::size_t> alone = reads.empty() ? std::nullopt : alone_since(thread);
+  std::map<Address, bool> places;  // was it read while others were running?
+  for (const EventId id : reads) places[events_[id].address] |= !alone || at(events_[id].index) < *alone;
+  for (const auto& [place, was_contended] : places) {
+    if (was_contended && !relies_on_writer(place, thread)) return false;
     values = mixed(values, place);
   }
   return true;
+}
+
+// The number of events after which no other thread was running: all that were started have ended, and it has joined them.
+template <std::size_t W>
+std::optional<std::size_t> Machine<W>::alone_since(std::int32_t thread) const {
+  std::size_t since = 0;
+  for (const ThreadState<W>& other : threads_) {
+    if (other.number == thread || other.status == ThreadStatus::unborn) continue;
+    const std::optional<std::size_t> joined = other.status == ThreadStatus::finished ? join_of(thread, other.number) : std::nullopt;
+    if (!joined) return std::nullopt;
+    since = std::max(since, *joined);
+  }
+  return since;
 }
 
 // Is it only the thread itself that writes there, or only one that it has joined?
@@ -170,7 +192,7 @@ bool Machine<W>::relies_on_writer(Address address, std::int32_t thread) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto known = writers_.find(address);
     const std::int32_t writer = known == writers_.end() ? thread : known->second;
-    if (writer != thread && !has_joined(thread, writer)) return false;
+    if (writer != thread && !join_of(thread, writer)) return false;
     if (trusts(address, writer)) return true;  // if not, another one is known now
   }
   return false;
@@ -199,16 +221,18 @@ bool Machine<W>::collect_own_reads(std::int32_t thread, const Sources<W>& source
   });
 }
 
-// Has the thread seen the other one end, by itself or through others that it has joined?
+// Where in its events the thread has seen the other one end, by itself or through others that it has joined.
 template <std::size_t W>
-bool Machine<W>::has_joined(std::int32_t thread, std::int32_t other) const {
-  if (other < 0) return false;
+std::optional<std::size_t> Machine<W>::join_of(std::int32_t thread, std::int32_t other) const {
+  if (other < 0) return std::nullopt;
   const ThreadState<W>& state = threads_[at(thread)];
-  return std::ranges::any_of(state.events, [&](EventId id) {
+  const auto found = std::ranges::find_if(state.events, [&](EventId id) {
     const Event<W>& e = events_[id];
     if (e.role != Role::synchronised || e.state != EventState::committed || id == state.begin) return false;
-    return e.waits_for == other || has_joined(e.waits_for, other);
+    return e.waits_for == other || join_of(e.waits_for, other).has_value();
   });
+  if (found == state.events.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - state.events.begin());
 }
 
 template <std::size_t W>

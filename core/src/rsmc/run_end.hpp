@@ -66,6 +66,7 @@ class RunEnd {
     const auto is_harmless = [&](const Location<W>& location) {
       return !location.is_outside && std::ranges::none_of(location.order, [&](EventId id) { return event(id).is_release; });
     };
+    if (limits_.finds_leaks) return false;
     find_state();
     return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
   }

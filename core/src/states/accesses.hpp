@@ -102,7 +102,8 @@ class Accesses {
     ++thread.frames.back().pc;
   }
 
-  // Compare-exchange: reads and writes memory at once. A weak one may fail for no reason.
+  // Reads and writes memory at once. A weak compare-exchange may fail for no reason; a quiet exchange only reads if what it
+  // would write is there.
   void update(State& state, std::int32_t t, const Instruction& i, bool fails) {
     ThreadState& thread = state.threads[at(t)];
     const Address address = evaluate(thread, i.address);
@@ -127,7 +128,8 @@ class Accesses {
     } else {
       const Value result = updated(i, old_value, operand);
       const Value bits = undefined_bits(static_cast<UpdateOperator>(i.update), width, old, given);
-      if (!update_memory(state, t, i, address, result, bits)) return;
+      const bool writes = !i.is_quiet || bits != 0 || ((result ^ old_value) & low_bits(width)) != 0;
+      if (writes && !update_memory(state, t, i, address, result, bits)) return;
       if (i.destination != none) thread.set(i.destination, old_value, old.undefined);
     }
     ++thread.frames.back().pc;

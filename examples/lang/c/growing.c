@@ -9,9 +9,15 @@ void *worker(void *a) {
   }
   return 0;
 }
+void *stopper(void *a) {
+  atomic_store_explicit(&x, 0, memory_order_relaxed);
+  return 0;
+}
 int main(void) {
-  pthread_t t;
+  pthread_t t, u;
   pthread_create(&t, 0, worker, 0);
+  pthread_create(&u, 0, stopper, 0);
   pthread_join(t, 0);
+  pthread_join(u, 0);
   return 0;
 }

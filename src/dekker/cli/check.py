@@ -142,10 +142,13 @@ def command(
         with crew_at(cluster, jobs) as crew, supervised(limits):
             return _show_estimate(paths, options, crew)
 
+    is_piped = json_file == "-" or exports.take_stdout
+
     def unanswered(reason: str) -> list[tuple[str, str]]:
         said = undecided(paths, options, reason)
-        record = [] if json_file is None else [("" if json_file == "-" else json_file, f"{check_json(said)}\n")]
-        return record if json_file == "-" else [("", f"{check_text(said)}\n"), *record]
+        records = [*([] if json_file is None else [(json_file, check_json(said))]), *exports.answers([said])]
+        written = [("" if file == "-" else file, f"{text}\n") for file, text in records]
+        return written if is_piped else [("", f"{check_text(said)}\n"), *written]
 
     with crew_at(cluster, jobs) as crew, ProgressLine() as progress, last_words(unanswered):
         report = check(paths, replace(options, explore=explore_with(crew)), progress)
@@ -160,7 +163,7 @@ def command(
     if json_file is not None:
         write_answer(json_file, check_json(report))
     exports.write_check(report)
-    if json_file != "-":
+    if not is_piped:
         print(check_text(report, terminal_width(), run_style(layout, no_color)))
     return STATUS[report.verdict]
 
@@ -168,10 +171,14 @@ def command(
 def _show_estimate(paths: tuple[str, ...], options: CheckOptions, crew: Crew | None) -> int:
     """For as long as --timeout says, or a few seconds. How many there are says nothing about what they show."""
     from dekker.cluster.estimate import estimate_on  # noqa: PLC0415 — few ask for it
-    from dekker.run.estimate import estimate  # noqa: PLC0415
+    from dekker.run.estimate import NoProbe, estimate  # noqa: PLC0415
 
     task, seconds = task_to_estimate(paths, options), options.limits.timeout_s or ESTIMATE_SECONDS
-    found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
+    try:
+        found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
+    except NoProbe as none:
+        print(f"UNKNOWN: {none.diagnostic.message}")
+        return STATUS_UNDECIDED
     told = (
         estimate_line(found.mean, found.low, found.high)
         if found.trusted

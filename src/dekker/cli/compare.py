@@ -88,12 +88,13 @@ def command(
     """
     limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=not keep_going, deadlocks=not no_deadlocks)
     options = CheckOptions(None, engine, limits, compiler_flags(), cc, reuse=reuse, dialect=dialect)
+    exports = Exports(sarif=sarif_file, junit=junit_file)
     reports: list[CheckReport] = []
     progress = ProgressLine()
     with crew_at(cluster, 1) as crew:
         for report in _reports(paths, _names(models), options, progress, crew):
             progress.clear()
-            if json_file != "-":
+            if json_file != "-" and not exports.take_stdout:
                 _show(report, first=not reports)
             reports.append(report)
     if json_file is not None:
@@ -102,7 +103,7 @@ def command(
         from dekker.report.html.check_pages import comparison_page  # noqa: PLC0415 — rarely needed
 
         write_page(html_file, comparison_page(reports, texts_of(paths)))
-    Exports(sarif=sarif_file, junit=junit_file).write_checks(reports)
+    exports.write_checks(reports)
     return _status(reports)
 
 

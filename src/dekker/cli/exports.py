@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,15 +56,24 @@ class Exports:
 
             _write_witness(self.yaml, yaml_witness, report)
 
+    @property
+    def take_stdout(self) -> bool:
+        return "-" in self.files().values()
+
     def write_checks(self, reports: Sequence[CheckReport]) -> None:
+        for file, text in self.answers(reports):
+            write_answer(file, text)
+
+    def answers(self, reports: Sequence[CheckReport]) -> Iterator[tuple[str, str]]:
+        """Files and what is to be in them, but for witnesses."""
         if self.sarif is not None:
             from dekker.report.sarif import sarif_log  # noqa: PLC0415
 
-            write_answer(self.sarif, sarif_log(reports, own_version()))
+            yield self.sarif, sarif_log(reports, own_version())
         if self.junit is not None:
             from dekker.report.junit import junit_of_checks  # noqa: PLC0415
 
-            write_answer(self.junit, junit_of_checks(reports).rstrip("\n"))
+            yield self.junit, junit_of_checks(reports).rstrip("\n")
 
     def write_litmus(self, records: Sequence[Record]) -> None:
         if self.junit is not None:

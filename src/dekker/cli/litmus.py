@@ -135,6 +135,7 @@ def command(
     )
     writer = None if witness_path is None else WitnessWriter(witness_path, len(tests))
     page = None if html_file is None else _page(limits, reasons)
+    exports = Exports(junit=junit_file)
     tally: Counter[str] = Counter()
     kept: list[Record] = []
     started = time.monotonic()
@@ -150,7 +151,7 @@ def command(
                     record = writer.write(record)
                 if junit_file is not None:
                     kept.append(record)
-                _show(record, json_stream, quiet or json_stream is sys.stdout, explain)
+                _show(record, json_stream, quiet or json_stream is sys.stdout or exports.take_stdout, explain)
                 if graph_file is not None:
                     _draw(graph_file, record)
                 if page is not None:
@@ -162,7 +163,7 @@ def command(
             tally["interrupted"] += 1
     if html_file is not None and page is not None:
         write_page(html_file, page.page(len(tests)))
-    Exports(junit=junit_file).write_litmus(kept)
+    exports.write_litmus(kept)
     _summarise(tally, len(tests), time.monotonic() - started)
     return _status(tally)
 

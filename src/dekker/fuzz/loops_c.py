@@ -83,7 +83,10 @@ def _access(random: Random) -> str:
 
 
 def _loop(random: Random, depth: int) -> str:
-    shapes: list[Callable[[Random, int], str]] = [_counting, _counting, _several_ways_back, _with_goto, _until_flag]
+    shapes: list[Callable[[Random, int], str]] = [
+        *(_counting, _counting, _several_ways_back, _with_goto, _until_flag),
+        *(_without_exits, _from_the_middle),
+    ]
     return random.choice(shapes)(random, depth)
 
 
@@ -111,6 +114,22 @@ def _with_goto(random: Random, depth: int) -> str:
     leave = random.choice(("", f"if ({_read(random)}) goto {label}_end;"))
     back = f"if (++{i} < {random.randint(2, 4)}) goto {label};"
     return f"{{ int {i} = 0; {label}: a++; {leave} {back} {label}_end: b ^= 1; }}"
+
+
+def _without_exits(random: Random, depth: int) -> str:
+    """Some rounds come past no exit."""
+    i, label = f"i{depth}", f"again{random.randint(0, 99_999)}"
+    condition = random.choice((f"{i} % 3", f"{i} & 1", _read(random), "__VERIFIER_nondet_bool()"))
+    limit = random.randint(2, 4)
+    first, last = (f"if ({asked}) goto {label};" for asked in (f"{i} < 6 && {condition}", f"{i} < {limit}"))
+    return f"{{ int {i} = 0; {label}: {i}++; {first} {last} }}"
+
+
+def _from_the_middle(random: Random, depth: int) -> str:
+    i = f"i{depth}"
+    start = random.choice(("2", "3", _read(random)))
+    cases = f"case 0: do {{ {_body(random, i)} case 1: a++; }} while (--{i} > 0);"
+    return f"{{ int {i} = {start}; switch ({i} & 1) {{ {cases} }} }}"
 
 
 def _until_flag(random: Random, depth: int) -> str:

@@ -84,7 +84,11 @@ class ForbiddenState:
 
 
 Finale = Callable[[dict[int, int]], tuple[str, Span | None] | None]
-"""From the bytes of memory by address to what fails then, and where."""
+"""From the bytes of memory by address to what fails then, and where; raises `AssumptionFails` if it does not count."""
+
+
+class AssumptionFails(Exception):
+    pass
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from dekker.modular_result import Counts, Finding, ModularResult, PathStep, counts_text, covers
+from dekker.report.record import NO_END
 from dekker.result import Verdict
 from dekker.source import Diagnostic, Span
 
@@ -34,6 +35,8 @@ def _counted(result: ModularResult) -> Iterator[str]:
 def why_unknown(result: ModularResult) -> Iterator[str]:
     if result.stopped_by is not None:
         yield f"  the search was stopped by {_LIMITS.get(result.stopped_by, result.stopped_by)}"
+    elif result.verdict is Verdict.UNKNOWN and not (result.came_to_end or result.findings or result.unbounded):
+        yield f"  {NO_END}: nothing goes wrong in these states, but in none of them all threads have ended"
     for item in result.unbounded:
         where = "a loop" if item.loop is None else f"the loop at {item.loop}"
         yield f"  {item.thread_class} has no bound: in {where}, {item.why}"

@@ -86,7 +86,7 @@ class Record:
         """Why, if it is."""
         if self.verdict != "Unknown":
             return ""
-        return why_undecided(self.stopped_by, bool(self.positive or self.negative or self.deadlocks))
+        return why_undecided(self.stopped_by, bool(self.positive or self.negative))
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -99,6 +99,7 @@ class Record:
 def record_result(file: str, program: Program, model: str, engine: str, result: Result, time_s: float) -> Record:
     condition = program.property.condition
     negated = condition is not None and condition.quantifier is Quantifier.NOT_EXISTS
+    found = _litmus_verdict(program, result)
     return Record(
         file=file,
         name=program.name,
@@ -107,12 +108,12 @@ def record_result(file: str, program: Program, model: str, engine: str, result: 
         kind=KINDS[condition.quantifier if condition else None],
         condition=condition_text(condition) if condition else "forall (true)",
         observation=result.observation(),
-        verdict=_litmus_verdict(program, result),
+        verdict=found,
         positive=result.violating if negated else result.satisfying,
         negative=result.satisfying if negated else result.violating,
         outcomes=outcomes(program, result),
         flags=tuple(sorted(result.flags)),
-        notes=_notes(result),
+        notes=_notes(result, found),
         cut=result.cut,
         blocked=result.blocked,
         abandoned=result.statistics.get("abandoned", 0),
@@ -203,7 +204,7 @@ def why_undecided(stopped_by: str | None, came_to_end: bool) -> str:
     return "the bounds leave it open" if came_to_end else NO_END
 
 
-def _notes(result: Result) -> tuple[str, ...]:
+def _notes(result: Result, found: str) -> tuple[str, ...]:
     notes = [
         Diagnostic(f"{violation.kind}: {violation.message}", violation.span).render("violation")
         for violation in result.violations
@@ -214,6 +215,6 @@ def _notes(result: Result) -> tuple[str, ...]:
         notes.append(f"Blocked: {_executions(result.blocked)} where a thread waits or an assumption fails, not counted")
     if result.stopped_by:
         notes.append(f"Stopped by {said_limit(result)}: the counts cover a part only")
-    elif not result.came_to_end:
+    elif found == "Unknown" and not result.came_to_end:
         notes.append(f"Unknown what holds: {NO_END}")
     return tuple(notes)

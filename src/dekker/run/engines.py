@@ -15,7 +15,7 @@ from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
 from dekker.models import shipped_as
 from dekker.result import ENDED_WAITING, Result, Verdict, Violation, verdict
-from dekker.run.deepening import deepened, goes_wrong
+from dekker.run.deepening import Deepening, deepened, goes_wrong
 from dekker.run.open_loops import open_loop
 from dekker.run.sections import run_with_sections
 from dekker.run.turns import may_take_turns, run_in_turns
@@ -56,29 +56,50 @@ class Disagreement(DekkerError):
 def run_all(task: Task) -> Result:
     """The answer of every engine that handles the task, if it is the same. If a limit or Ctrl-C stopped one of them,
     what it found so far must be part of what the others found, and the result says that it was stopped. What one of
-    them finds wrong is wrong, whatever the others did not come to. Each gets its share of the time that is left."""
+    them finds wrong is wrong, whatever the others did not come to. Each gets its share of the time that is left. Bounds
+    on loops grow as long as those that need them have cut something; states needs none, and comes last."""
     search = replace(task.search, exact_sections=False)
     task = replace(task, limits=replace(task.limits, stop_at_first=False), search=search)
-    results: dict[str, Result] = {}
-    started = monotonic()
-    for index, (name, run) in enumerate(SINGLE_ENGINES.items()):
-        try:
-            results[name] = run(_with_share(task, monotonic() - started, len(SINGLE_ENGINES) - index))
-        except MixedSizes:
-            raise
-        except UnsupportedError:
-            if name == ORACLE:
-                raise
-            continue
-        if results[name].stopped_by == "interrupt":
-            return results[name]
-    counting = {name: result for name, result in results.items() if name != states.NAME}
-    require_agreement(task, counting)
-    searched = results.get(states.NAME)
-    for name, result in counting.items():
-        if searched is not None and searched.stopped_by is None and result.stopped_by is None:
+    started, deepening = monotonic(), Deepening(task)
+    while True:
+        results = _counted(deepening.task, monotonic() - started)
+        if any(result.stopped_by == "interrupt" for result in results.values()):
+            return deepening.told(_joint(task, results))
+        require_agreement(task, results)
+        if not deepening.goes_on(_joint(task, results)):
+            break
+    searched = _result_of(states.NAME, with_time_left(task, monotonic() - started))
+    if searched is None:
+        return deepening.told(_joint(task, results))
+    for name, result in results.items():
+        if searched.stopped_by is None and result.stopped_by is None:
             require_same_states(task, name, result, searched)
-    return _joint(task, results)
+    return deepening.told(_joint(task, {**results, states.NAME: searched}))
+
+
+def _counted(task: Task, elapsed_s: float) -> dict[str, Result]:
+    """What engines say that count executions."""
+    results: dict[str, Result] = {}
+    started = monotonic() - elapsed_s
+    for index, name in enumerate(name for name in SINGLE_ENGINES if name != states.NAME):
+        result = _result_of(name, _with_share(task, monotonic() - started, len(SINGLE_ENGINES) - index))
+        if result is not None and result.stopped_by == "interrupt":
+            return {name: result}
+        if result is not None:
+            results[name] = result
+    return results
+
+
+def _result_of(name: str, task: Task) -> Result | None:
+    """None if the engine does not handle the task."""
+    try:
+        return SINGLE_ENGINES[name](task)
+    except MixedSizes:
+        raise
+    except UnsupportedError:
+        if name == ORACLE:
+            raise
+        return None
 
 
 def _with_share(task: Task, elapsed_s: float, n_engines: int) -> Task:
@@ -129,7 +150,9 @@ def _disagreement(task: Task, about: str, results: dict[str, Result]) -> Disagre
 def require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
     """The states engine counts no executions, and follows loops that others cut; others follow stores that it does not
     delay any further, and threads beyond an access to memory that is not there. Of two that join a thread which never
-    ends, they say that this is one too many; it says that both wait for ever."""
+    ends, they say that this is one too many; it says that both wait for ever. Where nothing is asked of final states,
+    it has come to an end when the program has, even if threads that are left go wrong in every execution, or stop at an
+    assumption."""
     ours, theirs = _findings(searched), _findings(explored)
     if _has(MEMORY_VIOLATIONS, ours) or _has(MEMORY_VIOLATIONS, theirs):
         ours, theirs = _anything(ours, "violations"), _anything(theirs, "violations")
@@ -138,6 +161,8 @@ def require_same_states(task: Task, name: str, explored: Result, searched: Resul
     for about in ours:
         missing = theirs[about] - ours[about] if not searched.bound else frozenset[object]()
         extra = ours[about] - theirs[about] if not explored.cut else frozenset[object]()
+        if about == "states" and (explored.violations or explored.blocked):
+            extra -= {()}
         if missing or extra:
             raise _disagreement(task, about, {name: explored, states.NAME: searched})
 
@@ -227,6 +252,8 @@ def _run_named(name: str | None, task: Task) -> tuple[str, Result]:
         raise InputError("only the states engine can tell whether a program is robust", hint="use --engine states")
     if name == AUTO or (name is None and task.search.robust):
         return _run_fitting(task)
+    if name == ALL:
+        return name, run_all(task)
     if name is not None:
         return name, deepened(ENGINES[name], task)
     return _run_traces(task)

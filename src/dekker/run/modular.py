@@ -30,8 +30,11 @@ class ModularCall:
 
 
 def modular(paths: Sequence[str], call: ModularCall) -> ModularResult:
+    """The engine says what can be reached; that nothing bad can holds if something came to its end."""
     system = read_system(paths, call)
     result = run_modular(system, call.options)
+    if result.verdict is Verdict.SAFE and not result.came_to_end:
+        return replace(result, verdict=Verdict.UNKNOWN)
     ranges = partial_ranges(system.program)
     notes = [OPEN_POINTERS] if leaves_pointers_open(system.program) else []
     if ranges:

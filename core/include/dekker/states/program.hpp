@@ -63,6 +63,7 @@ struct Instruction {
   bool is_signed = false;
   bool is_exclusive = false;
   bool is_weak = false;  // compare_exchange: it may fail for no reason; check: what fails is a limit of ours
+  bool is_quiet = false;  // read_modify_write: an exchange that only reads if what it would write is there
   bool is_stack = false;  // allocate: the object ends with the call
   bool ends_program = false;  // exit
   bool is_local = false;  // allocate: no other thread ever learns the address

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from dekker.engines.axiomatic.alone import run_alone
 from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_settled
 from dekker.engines.axiomatic.overlaps import Place
+from dekker.engines.axiomatic.own_values import join_of
 from dekker.engines.axiomatic.path import UNBORN, Context, Discovered, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.rounds import program_loops
@@ -104,9 +105,12 @@ class Growth:
         yield from self._grow(_State(tuple(paths)))
 
     def _context(self, state: _State, thread: int) -> Context:
-        world = World(state.paths, state.known, state.sources, self.discovered, self.numbers)
+        world = self._world(state)
         targets, undefined = self.await_targets, self.may_be_undefined
         return Context(self.program, self.layout, thread, self.limits, targets, self.loops, world, undefined)
+
+    def _world(self, state: _State) -> World:
+        return World(state.paths, state.known, state.sources, self.discovered, self.numbers)
 
     # --- threads
 
@@ -240,20 +244,30 @@ class Growth:
                     yield (thread, index), event
 
     def _is_overwritten(self, state: _State, read: Place, source: Place | None, address: int) -> bool:
-        """Whether coherence in the thread of the read rules the source out (None: the initial write)."""
+        """Whether coherence rules the source out (None: the initial write): it comes later in the thread of the read,
+        or there is another write between the two, in the order in which threads do things, start others and join
+        them."""
         if not self.coherent:
             return False
-        thread, index = read
-        if source is not None and source[0] != thread:
-            return False
-        if source is not None and source[1] > index:
+        if source is not None and source[0] == read[0] and source[1] > read[1]:
             return True
-        first = 0 if source is None else source[1] + 1
-        size = _event(state, read).size
         return any(
-            event.kind == "W" and event.size == size and resolve(event.address.term, state.known) == address
-            for event in state.paths[thread].events[first:index]
+            place != source
+            and self._comes_before(state, place, read)
+            and (source is None or self._comes_before(state, source, place))
+            for place, _ in self._writes_to(state, address, _event(state, read).size)
         )
+
+    def _comes_before(self, state: _State, first: Place, second: Place) -> bool:
+        """By what threads do, start and join."""
+        (thread, index), (other, before) = first, second
+        if thread == other:
+            return index < before
+        joined = join_of(state.paths[other], thread, self._world(state))
+        if joined is not None and joined < before:
+            return True
+        start = state.sources.get((other, 0)) if other >= len(self.program.threads) else None
+        return start is not None and start != INITIAL and self._comes_before(state, first, start)
 
     def _is_consistent(self, state: _State) -> bool:
         for path in state.paths:

@@ -1,5 +1,5 @@
 """Values in which other threads that are running have no say: those computed from memory that nobody else writes to,
-or only a thread that has been joined.
+or only a thread that has been joined, or that was read while no other thread was running.
 
 Who writes where is found out by exploring. As long as no write was seen it is assumed that there is none, and whoever
 relies on that is remembered; if it turns out wrong, the exploration starts again.
@@ -23,16 +23,18 @@ def own_places(context: Context, path: Path, reads: Set[int], entered: Entered) 
     world = context.world
     if not since or world is None:
         return None if since else ()
-    addresses: list[int] = []
-    for address in _addresses(context.thread, world, path, since, entered):
-        if address is None:
+    alone = _alone_since(context.thread, world, path)
+    contended: dict[int, bool] = {}
+    for index, address in _addresses(context.thread, world, path, since, entered):
+        was_contended = alone is None or index < alone
+        if address is None or (was_contended and not _is_settled(address, world, context.thread, path)):
             return None
-        addresses.append(address)
-    for address in addresses:
+        contended[address] = contended.get(address, False) or was_contended
+    for address in (address for address, was_contended in contended.items() if was_contended):
         writer = world.discovered.writers.get(address, context.thread)
         if world.discovered.trusted.setdefault(address, writer) != writer:
             world.discovered.trusted[address] = None
-    return tuple(sorted(set(addresses)))
+    return tuple(sorted(contended))
 
 
 def is_chosen(path: Path, read: int) -> bool:
@@ -57,8 +59,24 @@ def breaks_trust(discovered: Discovered, address: int, thread: int) -> bool:
     return address in trusted and (trusted[address] is None or trusted[address] != writers[address])
 
 
-def _addresses(thread: int, world: World, path: Path, reads: Set[int], entered: Entered) -> Iterator[int | None]:
-    """Where the values came from; None if others could have a say in one."""
+def _alone_since(thread: int, world: World, path: Path) -> int | None:
+    """The number of events after which no other thread was running: all that were started have ended, and it has joined
+    them."""
+    since = 0
+    for number, other in enumerate(world.paths):
+        if number == thread or other.status == "unborn":
+            continue
+        joined = join_of(path, number, world) if other.status == "complete" else None
+        if joined is None:
+            return None
+        since = max(since, joined)
+    return since
+
+
+def _addresses(
+    thread: int, world: World, path: Path, reads: Set[int], entered: Entered
+) -> Iterator[tuple[int, int | None]]:
+    """Where the values came from, with the index of the read; None if others could have a say in one."""
     seen = set(reads)
     pending = list(reads)
     while pending:
@@ -67,17 +85,14 @@ def _addresses(thread: int, world: World, path: Path, reads: Set[int], entered: 
         source = world.sources.get((thread, index))
         address = resolve(event.address.term, world.known) if event is not None else None
         if event is None or source is None or event.kind != "R" or event.waits or not isinstance(address, int):
-            yield None
+            yield index, None
             return
-        if not _is_settled(address, world, thread, path):
-            yield None
-            return
-        yield address
+        yield index, address
         if source[0] == INITIAL_THREAD:
             continue
         written = (path if source[0] == thread else world.path(source[0])).events[source[1]]
         if written.release or "X" in written.tags:
-            yield None
+            yield index, None
             return
         if source[0] == thread:
             more = {read for read in written.value.reads | written.value.picked if is_since(read, entered)} - seen
@@ -87,11 +102,16 @@ def _addresses(thread: int, world: World, path: Path, reads: Set[int], entered: 
 
 def _is_settled(address: int, world: World, thread: int, path: Path) -> bool:
     writer = world.discovered.writers.get(address, thread)
-    return writer is not None and (writer == thread or _has_joined(path, writer, world))
+    return writer is not None and (writer == thread or join_of(path, writer, world) is not None)
 
 
-def _has_joined(path: Path, other: int, world: World) -> bool:
-    """Whether the thread has seen the other one end, by itself or through others that it has joined."""
-    addresses = (event.address.term for event in path.events[1:] if event.waits)
-    joined = {thread_at(address) for address in addresses if isinstance(address, int)} - {None}
-    return other in joined or any(_has_joined(world.path(thread), other, world) for thread in joined if thread)
+def join_of(path: Path, other: int, world: World) -> int | None:
+    """Where in its events the thread has seen the other one end, by itself or through others that it has joined."""
+    for index, event in enumerate(path.events):
+        address = event.address.term
+        if not event.waits or index == 0 or not isinstance(address, int):
+            continue
+        joined = thread_at(address)
+        if joined == other or (joined and join_of(world.path(joined), other, world) is not None):
+            return index
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from dekker.engines.axiomatic.rounds import LoopHistory, Loops, next_open_round, next_round
+from dekker.engines.axiomatic.rounds import Entered, LoopHistory, Loops, next_open_round, next_round
 from dekker.engines.axiomatic.terms import Symbol, Term, apply, chosen_by, resolve
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
@@ -48,7 +48,8 @@ class PathEvent:
 
     `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
     never takes the initial value. A write that is a `copy` may move what is indeterminate. What a read is `compared`
-    with decides whether a write follows, unless that is `weak`: then it may not follow all the same."""
+    with decides whether a write follows, unless that is `weak`: then it may not follow all the same. `loose` is a read
+    of the specification."""
 
     kind: str
     address: Value = UNSET
@@ -68,6 +69,7 @@ class PathEvent:
     copy: bool = False
     compared: Value | None = None
     weak: bool = False
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +252,8 @@ def jump(context: Context, path: Path, label: str) -> Path:
     if context.limits.counts_known_rounds:
         history, rounds = next_round(path.loops, (depth, target))
     else:
-        history, rounds = next_open_round(path.loops, (depth, target), context.loops[frame.function.name][target])
+        loop, entered = context.loops[frame.function.name][target], Entered(len(path.events), len(path.choices))
+        history, rounds = next_open_round(path.loops, (depth, target), loop, entered)
     if rounds.known > MOST_KNOWN_ROUNDS or rounds.reading > MOST_READING_ROUNDS:
         most = MOST_KNOWN_ROUNDS if rounds.known > MOST_KNOWN_ROUNDS else MOST_READING_ROUNDS
         raise UnsupportedError(f"the axiomatic engine follows a loop {most} times at most", frame.function.span(pc))

@@ -5,13 +5,14 @@ passing the head again. An exit is a branch in the body that may leave it. It is
 was read or chosen since the loop was entered and in which other threads that are running may have a say. Rounds in
 which no branch depends on an event do not count. Nor do those that come past an exit which is not open, with other
 values than the last time, and past no open exit: such a loop ends when its thread has counted to the end, whatever it
-reads on the way. An open exit that leads to nothing but a failed assertion is none. Nor does a thread count to the end
-by numbers that grow this way or that, depending on choices in the loop.
+reads on the way. Where a round comes past no exit at all, the branches inside stand for the exits. An open exit that
+leads to nothing but a failed assertion is none. Nor does a thread count to the end by numbers that grow this way or
+that, depending on choices in the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from dekker.engines.axiomatic.terms import Term
@@ -35,12 +36,13 @@ class Entered:
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """How often the head of a loop was come back to, the last time at `since`: `counted` rounds, `known` ones without
-    branches that depend on events, and `reading` ones that do not count although they have some. An exit was last open
-    at `last_open`."""
+    branches that depend on events, and `reading` ones that do not count although they have some. The last exit was at
+    `last_exit`, and the last open one at `last_open`."""
 
     entered: Entered = Entered()
     since: int = 0
     last_open: int = 0
+    last_exit: int = 0
     counted: int = 0
     known: int = 0
     reading: int = 0
@@ -48,10 +50,11 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class PassedExit:
-    """At `last_counted` it was not open, and had other `values` than before."""
+    """At `last_counted` it was not open, and had other `values` than before. A branch that `stays` is no exit."""
 
     values: tuple[Term, ...]
     last_counted: int = 0
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,13 @@ class LoopHistory:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`exits` by branch: whether the branch only leaves the loop for a failed assertion. `steered` by branch: exits
-    whose numbers are computed one way or another depending on how the branch goes."""
+    """`exits` by branch: whether the branch only leaves the loop for a failed assertion. `staying` are the other
+    branches inside, if a round may come past no exit. `steered` by branch: branches of these two kinds whose numbers
+    are computed one way or another depending on how the branch goes."""
 
     body: frozenset[int]
     exits: Mapping[int, bool]
+    staying: frozenset[int]
     steered: Mapping[int, frozenset[int]]
 
 
@@ -98,21 +103,37 @@ def passed_branch(history: LoopHistory, depends_on_events: bool) -> LoopHistory:
     return replace(history, now=now, last_dependent=now if depends_on_events else history.last_dependent)
 
 
+def entered_before(history: LoopHistory, where: Where, entered: Entered) -> LoopHistory:
+    """Right behind `passed_branch`: if the thread did not come by the head, it has entered the loop just now."""
+    if where in history.rounds:
+        return history
+    return replace(history, rounds={**history.rounds, where: Rounds(entered, history.now - 1)})
+
+
 def passed_exit(history: LoopHistory, where: Where, pc: int, is_open: bool, values: tuple[Term, ...]) -> LoopHistory:
     """Right behind `passed_branch`, for each loop that the branch at `pc` may leave. The values are what the condition
     was computed from, and where that was read."""
-    rounds, last = history.rounds.get(where, Rounds()), history.exits.get((where, pc))
-    found = PassedExit(values, 0 if last is None else last.last_counted)
+    rounds = replace(history.rounds[where], last_exit=history.now)
     if is_open:
         rounds = replace(rounds, last_open=history.now)
-    elif last is None or last.values != values:
-        found = PassedExit(values, history.now)
-    exits = {**history.exits, (where, pc): found}
-    return replace(history, rounds={**history.rounds, where: rounds}, exits=exits)
+    history = replace(history, rounds={**history.rounds, where: rounds})
+    return _passed(history, where, pc, is_open, PassedExit(values))
+
+
+def went_on(history: LoopHistory, where: Where, pc: int, is_open: bool, values: tuple[Term, ...]) -> LoopHistory:
+    """The same for a branch that stays in the loop, where a round may come past no exit."""
+    return _passed(history, where, pc, is_open, PassedExit(values, stays=True))
+
+
+def _passed(history: LoopHistory, where: Where, pc: int, is_open: bool, found: PassedExit) -> LoopHistory:
+    last = history.exits.get((where, pc))
+    is_new = not is_open and (last is None or last.values != found.values)
+    counted = history.now if is_new else 0 if last is None else last.last_counted
+    return replace(history, exits={**history.exits, (where, pc): replace(found, last_counted=counted)})
 
 
 def chosen_exit(history: LoopHistory, where: Where, pc: int) -> LoopHistory:
-    """A choice in the loop has a say in how its exit at `pc` is computed."""
+    """A choice in the loop has a say in how the condition of its branch at `pc` is computed."""
     return replace(history, chosen=history.chosen | {(where, pc)})
 
 
@@ -123,17 +144,21 @@ def next_round(history: LoopHistory, where: Where) -> tuple[LoopHistory, Rounds]
     return replace(history, rounds={**history.rounds, where: rounds}), rounds
 
 
-def next_open_round(history: LoopHistory, where: Where, loop: Loop) -> tuple[LoopHistory, Rounds]:
-    """After a backward jump; the rounds of loops inside start anew."""
+def next_open_round(history: LoopHistory, where: Where, loop: Loop, entered: Entered) -> tuple[LoopHistory, Rounds]:
+    """After a backward jump; the rounds of loops inside start anew. If the thread did not enter the loop by its head,
+    it does so now."""
     depth, head = where
     kept = {
         place: item
         for place, item in history.rounds.items()
         if place[0] != depth or place[1] <= head or place[1] not in loop.body
     }
-    last = kept.get(where, Rounds())
+    last = kept.get(where)
+    if last is None:
+        rounds = Rounds(entered, history.now)
+        return replace(history, rounds={**kept, where: rounds}, goes_round=True), rounds
     rounds = replace(last, since=history.now)
-    if last.last_open > last.since or not _counts_to_end(history, where, last.since):
+    if last.last_open > last.since or not _counts_to_end(history, where, last):
         rounds = replace(rounds, counted=last.counted + 1)
     elif history.last_dependent <= last.since:
         rounds = replace(rounds, known=last.known + 1)
@@ -142,11 +167,9 @@ def next_open_round(history: LoopHistory, where: Where, loop: Loop) -> tuple[Loo
     return replace(history, rounds={**kept, where: rounds}, goes_round=True), rounds
 
 
-def _counts_to_end(history: LoopHistory, where: Where, since: int) -> bool:
-    return any(
-        key[0] == where and key not in history.chosen and item.last_counted > since
-        for key, item in history.exits.items()
-    )
+def _counts_to_end(history: LoopHistory, where: Where, last: Rounds) -> bool:
+    passed = (item for key, item in history.exits.items() if key[0] == where and key not in history.chosen)
+    return any(item.last_counted > last.since and (not item.stays or last.last_exit <= last.since) for item in passed)
 
 
 def without_call(history: LoopHistory, depth: int) -> LoopHistory:
@@ -208,22 +231,26 @@ def _loop(function: Function, leading: list[list[int]], fails: set[int], head: i
     body = frozenset({head} | _leading_to(leading, head, ends))
     exits = _exits_of(function, body, fails)
     branches = {index for index in body if isinstance(function.body[index], Branch)}
+    may_stay = not all(exits.values()) and head in _leading_to(leading, head, ends, exits.keys())
+    staying = frozenset(branches - exits.keys() if may_stay else ())
     steered: dict[int, frozenset[int]] = {}
-    for leaving in exits:
-        for definition in _definitions(function, body, leaving):
-            before, past = _leading_to(leading, head, [definition]), _leading_to(leading, head, ends, definition)
+    for asked in (*exits, *staying):
+        for definition in _definitions(function, body, asked):
+            before, past = _leading_to(leading, head, [definition]), _leading_to(leading, head, ends, {definition})
             for branch in branches & before & past:
-                steered[branch] = steered.get(branch, frozenset()) | {leaving}
-    return Loop(body, exits, steered)
+                steered[branch] = steered.get(branch, frozenset()) | {asked}
+    return Loop(body, exits, staying, steered)
 
 
-def _leading_to(leading: list[list[int]], head: int, places: Sequence[int], without: int = -1) -> set[int]:
-    """All from which control comes to one of these places without passing the head before, or `without`."""
+def _leading_to(
+    leading: list[list[int]], head: int, places: Sequence[int], without: Set[int] = frozenset()
+) -> set[int]:
+    """All from which control comes to one of these places without passing the head before, or one of `without`."""
     found = set[int]()
     pending = list(places)
     while pending:
         index = pending.pop()
-        if index not in found and index != without:
+        if index not in found and index not in without:
             found.add(index)
             pending += leading[index] if index != head else []
     return found

@@ -29,7 +29,16 @@ from dekker.engines.axiomatic.path import (
     jump,
     set_register,
 )
-from dekker.engines.axiomatic.rounds import Entered, arrived, chosen_exit, passed_branch, passed_exit, without_call
+from dekker.engines.axiomatic.rounds import (
+    Entered,
+    arrived,
+    chosen_exit,
+    entered_before,
+    passed_branch,
+    passed_exit,
+    went_on,
+    without_call,
+)
 from dekker.engines.axiomatic.terms import Symbol, Term, apply, either
 from dekker.errors import UnsupportedError
 from dekker.ir.arithmetic import BINARY_OPERATORS, mask
@@ -164,7 +173,8 @@ def _(instruction: Load, context: Context, path: Path, span: Span | None) -> Ite
     address = evaluate(instruction.address, path, context)
     tags = frozenset(("X",)) if instruction.exclusive else frozenset[str]()
     loaded = _read_value(context, index)
-    path = emit(path, PathEvent("R", address, instruction.size, loaded, instruction.order, tags, span=span))
+    event = PathEvent("R", address, instruction.size, loaded, instruction.order, tags, span=span)
+    path = emit(path, replace(event, loose=instruction.loose))
     if instruction.exclusive:
         path = replace(path, linked=index)
     if instruction.signed:
@@ -314,16 +324,26 @@ def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> P
     pc, depth = frame.pc - 1, len(path.frames)
     reads = condition.reads | condition.picked
     history = passed_branch(path.loops, bool(reads))
-    for head, loop in context.loops[frame.function.name].items():
-        entered = history.rounds[depth, head].entered if (depth, head) in history.rounds else Entered()
-        if pc in loop.exits:
-            values = tuple(evaluate(Reg(name), path, context).term for name in sorted(registers(branch.condition)))
+    values = tuple(evaluate(Reg(name), path, context).term for name in sorted(registers(branch.condition)))
+    now = Entered(len(path.events), len(path.choices))
+    loops = context.loops[frame.function.name]
+    for head, loop in loops.items():
+        is_asked = pc in loop.exits or pc in loop.staying
+        if not is_asked and not (reads and pc in loop.steered):
+            continue
+        where = depth, head
+        history = entered_before(history, where, now)
+        entered = history.rounds[where].entered
+        if is_asked:
             places = own_places(context, path, reads, entered)
-            if places is not None or not loop.exits[pc]:
-                history = passed_exit(history, (depth, head), pc, places is None, (*values, *(places or ())))
+            found = (*values, *(places or ()))
+            if pc in loop.staying:
+                history = went_on(history, where, pc, places is None, found)
+            elif places is not None or not loop.exits[pc]:
+                history = passed_exit(history, where, pc, places is None, found)
         if any(is_chosen(path, read) and is_since(read, entered) for read in reads):
             for leaving in loop.steered.get(pc, ()):
-                history = chosen_exit(history, (depth, head), leaving)
+                history = chosen_exit(history, where, leaving)
     return replace(path, loops=history)
 
 

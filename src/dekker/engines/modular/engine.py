@@ -75,6 +75,7 @@ def _run_fixed(system: System, options: ModularOptions) -> ModularResult:
         search.stopped_by,
         notes=search.notes,
         statistics=search.statistics,
+        came_to_end=search.came_to_end,
     )
 
 
@@ -114,6 +115,7 @@ def _with_concrete(system: System, options: ModularOptions, concrete: int) -> Mo
         search.stopped_by,
         notes=search.notes,
         statistics=search.statistics,
+        came_to_end=search.came_to_end,
     )
 
 
@@ -175,6 +177,7 @@ class _Outcome:
     stopped_by: str | None = None
     statistics: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    came_to_end: bool = False
 
     @property
     def is_partial(self) -> bool:
@@ -208,7 +211,17 @@ def _search(system: System, options: ModularOptions, concrete: int | None) -> _O
     machine = found.machine
     statistics = {"local_states": len(machine.locals), "memory_states": len(machine.globals)}
     notes = tuple(_many_values(machine)) if found.stopped_by is not None else ()
-    return _Outcome(len(found.parents), findings(found), _growing(found), found.stopped_by, statistics, notes)
+    return _Outcome(
+        len(found.parents), findings(found), _growing(found), found.stopped_by, statistics, notes, _came_to_end(found)
+    )
+
+
+def _came_to_end(found: Reached | Covered) -> bool:
+    """There is a state in which all threads have ended, of those that the search looks at together."""
+    if isinstance(found, Reached):
+        return bool(found.final)
+    ended = {local for local in range(len(found.machine.locals)) if found.machine.has_ended(local)}
+    return any(ended.issuperset(threads) for _, threads in found.parents)
 
 
 def _many_values(machine: Machine) -> Iterator[str]:

@@ -27,7 +27,7 @@ def system_of_program(program: Program, counts: Counts) -> System:
         raise UnsupportedError("the program has no `main` that starts the others")
     run = run_main(program)
     if run.finale is not None and counts:
-        message = "`main` looks at shared memory here, when it has joined all threads that it started"
+        message = "`main` looks at shared memory here, or fails, when it has joined all threads that it started"
         hint = "with other threads than those there is no such moment; checks belong into the threads"
         raise UnsupportedError(message, run.finale_span, hint)
     program = with_identity(program)

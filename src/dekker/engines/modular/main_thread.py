@@ -55,7 +55,7 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Function, Program
-from dekker.ir.thread_classes import Finale
+from dekker.ir.thread_classes import AssumptionFails, Finale
 from dekker.source import Span
 
 MOST_STEPS = 1_000_000
@@ -77,8 +77,8 @@ class Started:
 @dataclass
 class MainRun:
     """`bytes` are those of global objects that differ from what the program says. `finale` is what main does when all
-    threads have ended, if it looks at shared memory then: it takes the bytes and gives what fails, and `finale_span` is
-    where it begins."""
+    threads have ended, if it looks at shared memory then, or fails: it takes the bytes and gives what fails, and
+    `finale_span` is where it begins."""
 
     started: list[Started] = field(default_factory=list)
     bytes: dict[int, int] = field(default_factory=dict)
@@ -207,6 +207,11 @@ class _Runner:
         for place in range(size):
             memory[address + place] = value >> 8 * place & 0xFF
 
+    def stop_if_alone_again(self) -> None:
+        """What comes now is for when the threads have ended, if they do."""
+        if self.result.started and len(self.joined) == len(self.result.started):
+            raise _AloneAgain
+
     def _byte(self, address: int) -> int:
         if address >= OWN_START:
             return self.own.get(address, 0)
@@ -217,8 +222,7 @@ class _Runner:
             return
         if not self.layout.contains(address, size):
             raise self.refusal(f"`main` accesses {size} bytes at {address:#x}, which lie in no object")
-        if self.result.started and len(self.joined) == len(self.result.started):
-            raise _AloneAgain
+        self.stop_if_alone_again()
         if self.result.started:
             hint = "it may do so before it starts the first thread, and when it has joined all of them"
             raise self.refusal("`main` accesses shared memory here, while threads that it has started run", hint)
@@ -304,14 +308,19 @@ def _spawn(run: _Runner, frame: _Frame, step: Spawn) -> None:
 
 
 def _assume(run: _Runner, frame: _Frame, step: Assume) -> None:
-    if not run.value(step.condition):
-        raise run.refusal("`main` stops here: an assumption fails before all threads have started")
+    if run.value(step.condition):
+        return
+    if run.is_finale:
+        raise AssumptionFails
+    run.stop_if_alone_again()
+    raise run.refusal("`main` stops here: an assumption fails before all threads have started")
 
 
 def _assert(run: _Runner, frame: _Frame, step: Assert) -> None:
     if not run.value(step.condition):
         if run.is_finale:
             raise _Fails(step.message, frame.span())
+        run.stop_if_alone_again()
         raise run.refusal(f"{step.message}, in `main`", "`dekker check` shows how")
 
 

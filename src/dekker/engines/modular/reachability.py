@@ -14,6 +14,7 @@ from dekker.engines.modular.growth import Growth
 from dekker.engines.modular.limits import LimitReached, Watch
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine
 from dekker.engines.modular.paths import Arrival, State, Taken
+from dekker.ir.thread_classes import AssumptionFails, Finale
 from dekker.source import Span
 
 
@@ -77,8 +78,8 @@ class _Search:
     watch: Watch
     first_only: bool
     waiting: deque[State] = field(default_factory=deque)
-    finales: set[GlobalId] = field(default_factory=set)
-    """States of memory with which main has gone on."""
+    finales: dict[GlobalId, bool] = field(default_factory=dict)
+    """States of memory with which main has gone on, and whether it came to its end."""
 
     def run(self) -> None:
         while self.waiting and not self.reached.growth.is_enough:
@@ -111,14 +112,22 @@ class _Search:
         machine = self.reached.machine
         if not all(machine.has_ended(thread) for thread in state[1]):
             return
-        self.reached.final.add(state)
         if machine.system.finale is not None and state[0] not in self.finales:
-            self.finales.add(state[0])
-            failure = machine.system.finale(machine.bytes(state[0]))
-            if failure is not None:
-                self.reached.bad.append(Bad(state, None, None, failure))
-                if self.first_only:
-                    raise FoundBad
+            self.finales[state[0]] = self._go_on(state, machine.system.finale)
+        if self.finales.get(state[0], True):
+            self.reached.final.add(state)
+
+    def _go_on(self, state: State, finale: Finale) -> bool:
+        """Whether main comes to its end."""
+        try:
+            failure = finale(self.reached.machine.bytes(state[0]))
+        except AssumptionFails:
+            return False
+        if failure is not None:
+            self.reached.bad.append(Bad(state, None, None, failure))
+            if self.first_only:
+                raise FoundBad
+        return failure is None
 
     def add(self, state: State, step: Taken | None) -> None:
         if state in self.reached.parents:

@@ -66,7 +66,8 @@ def given(handler: Handler, name: str | None = None) -> External:
 
 def nondet(call: ExternalCall) -> Expr | Parts:
     """Any value of a stated range: it would be too many to try all of a type. What type it is, the name and the result
-    of the function say. A pointer is null, or not null and to no object."""
+    of the function say. Where none of the range is of the type, it is the closest that is; a `bool` is both. A pointer
+    is null, or not null and to no object."""
     name = call.name.removeprefix(NONDET).lstrip("_")
     low, high = call.lowering.unit.nondet
     if isinstance(call.result, Pointer):
@@ -78,7 +79,8 @@ def nondet(call: ExternalCall) -> Expr | Parts:
     signed = not name.lower().startswith(("u", "size_t", "bool"))
     bits = 1 if name.lower() == "bool" else min(call.width, 64)
     least, most = (-(1 << (bits - 1)), mask(bits - 1)) if signed else (0, mask(bits))
-    first, last = max(low, least), min(max(high, 0), most)
+    wanted = (least, most) if bits == 1 else (low, high)
+    first, last = (min(max(end, least), most) for end in wanted)
     call.emitter.emit(Choose(call.register, first, last, partial=(first, last) != (least, most)))
     if call.width > 64:
         return Reg(call.register), binary("ashr", 64, Reg(call.register), Const(63)) if signed else ZERO
@@ -110,10 +112,10 @@ BASIC: Mapping[str, External] = {
     CONVERSION: _requirement("overflow of a conversion: the floating value does not fit the integer type"),
     **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), ends(_assert_fail)),
     **dict.fromkeys(("reach_error", "__VERIFIER_error"), ends(_reach_error, overrides=True)),
-    **dict.fromkeys(("__VERIFIER_assume", "__CPROVER_assume"), External(_assume)),
-    "assume_abort_if_not": External(_assume, overrides=True),
-    "__CPROVER_assert": External(_check),
-    "__VERIFIER_assert": External(_check, overrides=True),
+    **dict.fromkeys(
+        ("__VERIFIER_assume", "__CPROVER_assume", "assume_abort_if_not"), External(_assume, overrides=True)
+    ),
+    **dict.fromkeys(("__VERIFIER_assert", "__CPROVER_assert"), External(_check, overrides=True)),
     **dict.fromkeys(("__VERIFIER_atomic_begin", "__CPROVER_atomic_begin"), External(_begin, overrides=True)),
     **dict.fromkeys(("__VERIFIER_atomic_end", "__CPROVER_atomic_end"), External(_end, overrides=True)),
 }
