@@ -287,6 +287,28 @@ COMPARE_EXCHANGES = [
         "a = load.4 [&y]\nt = a xor.64 a\nr = rmw.xchg.4 [&x add.64 t], 22",
         "",
     ),
+    # What rests on the first half of an update, and comes back to the location of it, does not need the second half.
+    (
+        "r = load.4 [&x]",
+        "a = load.4 [&y]\nt = a xor.64 a\nstore.4 [&x add.64 t] = 1",
+        "r = rmw.xchg.4 [&x], 2\nt = r xor.64 r\nstore.4 [&y add.64 t] = 2",
+    ),
+    (
+        "r = rmw.xchg.4 [&x], 3",
+        "a = load.4 [&y]\nt = a xor.64 a\nstore.4 [&x add.64 t] = 1",
+        "store.4 [&z] = 1\nr = rmw.add.4 [&x], 2\nt = r xor.64 r\nstore.4 [&y add.64 t] = 2",
+    ),
+    # What rests on the success of a store-conditional needs its place, which another update has taken.
+    (
+        "r = load.4 [&z]",
+        "r = rmw.xchg.4 [&x], 1",
+        "r = load.4 exclusive [&x]\ns = store-conditional.4 [&x] = 3\nbranch s ne.64 0 -> end\nstore.4 [&z] = 3\nend:",
+    ),
+    (
+        "r = load.4 [&z]",
+        "a = load.4 exclusive [&x]\ns = store-conditional.4 [&x] = 1",
+        "r = load.4 exclusive [&x]\ns = store-conditional.4 [&x] = 3\nt = s xor.64 s\nstore.4 [&z add.64 t] = 3",
+    ),
     # An assertion is a branch.
     ("r = load.4 [&y]", 'r = load.4 [&x]\nassert r ne.32 0, "not yet"\nstore.4 [&y] = 2', "store.4 [&x] = 1"),
 ]

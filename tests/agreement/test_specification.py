@@ -1,4 +1,4 @@
-"""Loose branches, assumptions and assertions: the explorer, which guesses them, against the oracle."""
+"""Loose branches, assumptions, assertions and loads: the explorer, which guesses them, against the oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOCATIONS = ("x", "y")
 def random_text(seed: int) -> str:
     draw = random.Random(seed)
     threads = [_thread(draw, number) for number in range(draw.choice((2, 2, 2, 3)))]
-    objects = "".join(f"object {name}[8]\n" for name in LOCATIONS)
+    objects = "".join(f"object {name}[8]\n" for name in LOCATIONS) + "object pair[16]\n"
     starts = "".join(f"thread t{number} runs t{number}\n" for number in range(len(threads)))
     seen = ", ".join(f"{number}:r0, {number}:r1" for number in range(len(threads)))
     return f"program test\narchitecture C\n{objects}{''.join(threads)}{starts}observe {seen}, [x].8, [y].8\n"
@@ -51,13 +51,17 @@ def _step(draw: random.Random, register: str, index: int) -> list[str]:
     condition = f"{register} {draw.choice(('eq', 'ne'))}.64 {draw.choice((0, 1))}"
     store = f"store.8 [&{place}] = {draw.choice((str(number), register, f'{register} add.64 1'))} relaxed"
     loose = draw.choice((" loose", " loose", ""))
-    match draw.choice(("store", "store", "branch", "branch", "assume", "assert", "rmw", "fence")):
+    match draw.choice(("store", "store", "branch", "branch", "assume", "assert", "look", "look", "rmw", "fence")):
         case "branch":
             return [f"branch{loose} {condition} -> l{index}", store, f"l{index}:"]
         case "assume":
             return [f"assume{loose} {condition}", store]
         case "assert":
             return [f'assert{loose} {condition}, "asked"', store]
+        case "look":
+            own = f"&{draw.choice(LOCATIONS)} add.64 ({register} and.64 0)"
+            address = draw.choice((own, own, f"&pair add.64 (({register} eq.64 1) mul.64 8)"))
+            return [f"s{index} = load.8{loose} [{address}] relaxed", store]
         case "rmw":
             return [
                 f"s{index} = rmw.xchg.8 [&{place}], {number} relaxed",

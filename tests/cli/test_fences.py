@@ -121,6 +121,13 @@ def test_fences_are_written_as_the_source_writes_them(tmp_path: Path) -> None:
     assert patched.read_text().count("atomic_thread_fence(memory_order_seq_cst);") == 2
 
 
+def test_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    source, folder = tmp_path / "mp.c", tmp_path / "patched"
+    source.write_text(MP)
+    proposed(str(source), "--model", "pso", "-o", f"{folder}/")
+    assert "membar" in (folder / "mp.c").read_text()
+
+
 def test_bodies_without_braces_get_some(tmp_path: Path) -> None:
     source = tmp_path / "mp.c"
     source.write_text(MP)

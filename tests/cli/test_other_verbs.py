@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,16 @@ def test_models_are_listed_with_a_line_each() -> None:
     lines = dekker("models").out.splitlines()
     assert [line.split()[0] for line in lines] == list(model_names())
     assert all(len(line.split()) > 2 for line in lines)
+
+
+@pytest.mark.parametrize("arguments", [("litmus", SB), ("check", SB), ("models",)])
+def test_a_reader_that_goes_away_is_no_verdict(arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "dekker", *arguments]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        outcome = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert (outcome.returncode, outcome.stderr) == (141, "")
 
 
 def test_show_prints_a_program_that_parses_back() -> None:

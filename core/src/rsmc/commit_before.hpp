@@ -1,7 +1,8 @@
 // Commit-before: which pending event may be committed next, and what was committed before an event because it had to be.
 //
 // In program order nothing is committed before its predecessors. Otherwise an access waits for what it depends on (addr,
-// data, ctrl), for the addresses of all earlier accesses (addr;po), for earlier accesses of its location as far as the
+// data, ctrl), for the addresses of all earlier accesses (addr;po; if the model does not ask for that, or the access is one
+// of the specification, nobody else may have a reason to, see `access_waited_for`), for earlier accesses of its location as far as the
 // model keeps them in order, for what fences and classes keep before it, and a read for the write it reads from.
 //
 // A store-conditional that fails is no access: its address orders nothing. Where that address depends on more than the
@@ -103,12 +104,14 @@ class CommitBefore {
   EventId access_waited_for(const std::vector<RunItem<W>>& run, EventId write) const {
     const auto n_earlier = static_cast<std::size_t>(machine_.event(write).index);
     const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(machine_.event(write).thread)].events;
-    const auto has_sources = [&](EventId id) { return !machine_.event(id).address_sources.empty(); };
-    if (std::ranges::none_of(std::span(events).first(n_earlier), has_sources)) return no_event;
+    const auto is_open = [&](EventId id) {
+      return !machine_.event(id).address_sources.empty() && may_be_overtaken(machine_.event(id));
+    };
+    if (std::ranges::none_of(std::span(events).first(n_earlier), is_open)) return no_event;
     Bits before;
     add_before(run, write, before);
     for (std::size_t i = 0; i < n_earlier; ++i) {
-      if (is_no_access(machine_.event(events[i]))) continue;
+      if (is_no_access(machine_.event(events[i])) || !is_open(events[i])) continue;
       const Sources<W> exact = machine_.resolved(machine_.event(events[i]).address_sources);
       Bits sources = exact.direct | exact.picked;
       if (!sources.is_subset_of(before)) return events[i];
@@ -212,7 +215,7 @@ class CommitBefore {
     });
   }
 
-  // What comes before the event for other reasons than addresses of earlier accesses, as events. Writes of other threads
+  // What comes before the event for other reasons than addresses that it may overtake, as events. Writes of other threads
   // were asked about when they were committed.
   void add_before(const std::vector<RunItem<W>>& run, EventId id, Bits& before) const {
     const Event<W>& e = machine_.event(id);
@@ -242,10 +245,14 @@ class CommitBefore {
       const Event<W>& earlier = machine_.event(other);
       if (earlier.index >= e.index) break;
       if (is_no_access(earlier)) continue;
+      if (e.kind == EventKind::write && !may_be_overtaken(earlier)) add_sources(earlier.address_sources);
       const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
       if (kept || e.ordered_after.test(other)) add(other);
     }
   }
+
+  // May a later write be seen before the address is known?
+  bool may_be_overtaken(const Event<W>& access) const { return access.is_loose || !order_.address_order; }
 
   bool hangs_on_a_choice(const std::vector<RunItem<W>>& run, EventId read, EventId store) const {
     const Sources<W> value = machine_.resolved(machine_.event(store).data_sources);

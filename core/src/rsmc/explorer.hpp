@@ -502,7 +502,7 @@ class Explorer {
     const Bits past = run_.past_of(store, no_event);
     for_racing_loads(store, past, [&](Activation<W>& activation) {
       if (maximality_.holds(activation, past))
-        offer(activation, {items_of(activation.run_size, past), run_.key_of(store), {}, {}, run_.new_stamp()});
+        offer(activation, {kept_items(activation, past), run_.key_of(store), {}, {}, run_.new_stamp()});
     });
   }
 
@@ -536,7 +536,7 @@ class Explorer {
       }
       const Key source_key = store == no_event ? Key{} : run_.key_of(store);
       if (maximality_.holds(activation, past))
-        offer(activation, {items_of(activation.run_size, past), update.write, run_.key_of(id), source_key, run_.new_stamp()});
+        offer(activation, {kept_items(activation, past), update.write, run_.key_of(id), source_key, run_.new_stamp()});
     });
   }
 
@@ -562,6 +562,10 @@ class Explorer {
     }
     run_.undo(before);
     return found;
+  }
+
+  std::vector<TemplateItem> kept_items(const Activation<W>& activation, const Bits& past) const {
+    return items_of(activation.run_size, maximality_.kept(activation, past));
   }
 
   // What was committed since the activation began and belongs to the cut, to be replayed: writes are placed among what is

@@ -36,7 +36,9 @@ class Machine {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     reuses_ = program.has(Operation::recycle);
-    guesses_ = program.has([](const Instruction& i) { return i.is_loose && i.operation != Operation::check; });
+    guesses_ = program.has([](const Instruction& i) {
+      return i.is_loose && i.operation != Operation::check && i.operation != Operation::load;
+    });
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));

@@ -76,6 +76,7 @@ template <std::size_t W>
 void Machine<W>::fetch_load(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const RegisterContent<W> address = evaluate(state, instruction.address);
   const EventId id = create_access(thread, state, pc, instruction, EventKind::read, instruction.read_class, address);
+  events_[id].is_loose = instruction.is_loose;
   if (instruction.is_exclusive) {
     events_[id].role = Role::linked_load;
     state.linked = id;

@@ -113,7 +113,9 @@ class Matrix {
   void insert_dependencies(const Machine<W>& machine, const Event<W>& e) {
     insert_sources(machine, e.control, inputs_.ctrl, inputs_.pick_ctrl, inputs_.status_ctrl);
     if (e.kind == EventKind::fence) return;
-    insert_sources(machine, e.address_sources, inputs_.addr, inputs_.pick_addr, inputs_.status_addr);
+    // As a datum, the address orders the access itself and nothing behind it.
+    if (e.is_loose) insert_sources(machine, e.address_sources, inputs_.data, inputs_.pick_data, inputs_.status_data);
+    else insert_sources(machine, e.address_sources, inputs_.addr, inputs_.pick_addr, inputs_.status_addr);
     // Of a shadow they may still be open.
     if (e.kind == EventKind::write && machine.are_decided(e.data_sources))
       insert_sources(machine, e.data_sources, inputs_.data, inputs_.pick_data, inputs_.status_data);

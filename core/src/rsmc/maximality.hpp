@@ -12,7 +12,8 @@
 //  - an access that is committed after later ones of its thread comes last among what coherence with those allows;
 //  - a store whose value was forwarded is read from before it is committed;
 //  - the second half of an update that is committed in one step with the first stands with the first, whether the store
-//    needs it or not; elsewhere its place is given by what the first half read;
+//    needs it or not, that of a store-conditional if the store needs that it succeeds; elsewhere its place is given by
+//    what the first half read;
 //  - of the outcomes of a compare-exchange that are told apart before it reads, failure is the one; of a
 //    store-conditional failure, unless that only means another attempt; of a choice the lowest value;
 //  - a read sleeps if what it would read last made its thread wait, or try a store-conditional again that goes elsewhere.
@@ -68,6 +69,17 @@ class Maximality {
     return true;
   }
 
+  // What a continuation with this past keeps of the run. The second half of an update goes with the first if the past
+  // has all that it waits for: otherwise a read could come last on either side of it, in two runs.
+  Bits kept(const Activation<W>& activation, Bits past) const {
+    for (std::size_t i = activation.run_size; i < run_.items().size(); ++i) {
+      const std::size_t end = past.test(i) ? end_of_step(i, past) : i;
+      if (end != i && waits_only_for(end, i, activation.run_size, past))
+        for (std::size_t k = i + 1; k <= end; ++k) past.set(k);
+    }
+    return past;
+  }
+
   // The place in coherence, or the source, with which an access that is not committed yet would come last.
   std::size_t last_place(EventId id, std::uint32_t place) const {
     const bool reads_count = event(id).kind == EventKind::write || order_.same_location_reads;
@@ -80,11 +92,18 @@ class Maximality {
   void add_second_halves(Bits& past, std::size_t from) const {
     for (std::size_t i = from; i < run_.items().size(); ++i)
       if (past.test(i))
-        for (std::size_t k = i + 1; k <= end_of_step(i); ++k) past.set(k);
+        for (std::size_t k = i + 1, end = end_of_step(i, past); k <= end; ++k) past.set(k);
   }
 
-  // The last item that was committed in one step with this one.
-  std::size_t end_of_step(std::size_t i) const {
+  // Does the second half of an update wait for nothing but the first, what was there before `from`, and this past?
+  bool waits_only_for(std::size_t second, std::size_t first, std::size_t from, const Bits& past) const {
+    bool result = true;
+    run_.items()[second].past.for_each([&](std::size_t k) { result &= k < from || k >= first || past.test(k); });
+    return result;
+  }
+
+  // The last item that was committed in one step with this one, and comes with it whatever the past.
+  std::size_t end_of_step(std::size_t i, const Bits& past) const {
     const EventId read = run_.items()[i].event;
     if (event(read).kind != EventKind::read) return i;
     for (std::size_t k = i + 1; k < std::min(i + 3, run_.items().size()); ++k) {
@@ -92,9 +111,15 @@ class Maximality {
       if (next.kind == EventKind::choice && next.thread == event(read).thread) continue;
       if (run_.items()[k].kind != ItemKind::write || next.role == Role::plain || next.partner != read) return i;
       if (!run_.is_one_step(read, run_.items()[k].event, run_.items()[k].past)) return i;
-      return next.role == Role::update_write || always_succeeds(run_.items()[k].event) ? k : i;
+      return next.role == Role::update_write || is_to_succeed(run_.items()[k].event, past) ? k : i;
     }
     return i;
+  }
+
+  // Of a store-conditional: always, or because the past chose so.
+  bool is_to_succeed(EventId conditional, const Bits& past) const {
+    const EventId choice = event(conditional).chosen_by;
+    return always_succeeds(conditional) || (choice != no_event && past.test(event(choice).run_index));
   }
 
   // Is this a store-conditional that, in the same step as its load, is not seen to fail? The stamps tell it also where the

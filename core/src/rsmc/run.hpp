@@ -102,7 +102,7 @@ class Run {
   }
 
   void require_address_order(EventId write) const {
-    if (order_.in_order || order_.address_order) return;
+    if (order_.in_order) return;
     const EventId access = commit_before_.access_waited_for(items_, write);
     if (access != no_event) throw Guess{machine_.place_of(event(write)), machine_.place_of(event(access))};
   }
@@ -724,14 +724,15 @@ class Run {
     trail_.push_back({Change::shadow, id, place});
   }
 
-  // An earlier access that is still pending orders what its address depends on before everything later (addr;po).
+  // An earlier access that is still pending orders what its address depends on before everything later (addr;po), but for
+  // loose ones.
   void enter_shadows(EventId later) {
     if (order_.in_order) return;
     const Event<W>& e = machine_.event(later);
     for (std::size_t i = 0; i < at(e.index); ++i) {
       const EventId id = events_of(e.thread)[i];
       const Event<W>& earlier = machine_.event(id);
-      if (earlier.state != EventState::pending || earlier.shadow_index != none || earlier.address_sources.empty()) continue;
+      if (earlier.state != EventState::pending || earlier.shadow_index != none || earlier.address_sources.empty() || earlier.is_loose) continue;
       if (is_certain(earlier)) enter_shadow(id);
     }
   }

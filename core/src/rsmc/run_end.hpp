@@ -108,7 +108,9 @@ class RunEnd {
     const std::vector<EventId> sleepers = run_.sleepers();
     if (std::ranges::all_of(sleepers, [&](EventId id) { return may_wait(id); })) {
       complete();
-      if (!stopped()) count_flags_of_sleepers();
+      if (stopped()) return;
+      count_flags_of_sleepers();
+      if (limits_.finds_leaks) note_leaks_of_sleepers();
     } else {
       ++outcome_.statistics.blocked;
     }
@@ -126,12 +128,21 @@ class RunEnd {
   }
 
   void count_flags_of_sleepers() {
-    if (check_names_.empty()) return;
+    if (!check_names_.empty()) for_each_wait([&] { count_flags(); });
+  }
+
+  // What a thread allocates before it waits.
+  void note_leaks_of_sleepers() {
+    for_each_wait([&] { note_leaks(); });
+  }
+
+  template <class Look>
+  void for_each_wait(const Look& look) {
     const std::vector<EventId> sleepers = run_.sleepers();
     const Mark before = run_.mark();
     for (EventId id : sleepers)
       for (std::size_t source = 0; source < run_.n_sources(id); ++source) {
-        if (waits_with(id, source)) count_flags();
+        if (waits_with(id, source)) look();
         run_.undo(before);
       }
   }

@@ -171,10 +171,14 @@ def command(
 def _show_estimate(paths: tuple[str, ...], options: CheckOptions, crew: Crew | None) -> int:
     """For as long as --timeout says, or a few seconds. How many there are says nothing about what they show."""
     from dekker.cluster.estimate import estimate_on  # noqa: PLC0415 — few ask for it
-    from dekker.run.estimate import estimate  # noqa: PLC0415
+    from dekker.run.estimate import NoProbe, estimate  # noqa: PLC0415
 
     task, seconds = task_to_estimate(paths, options), options.limits.timeout_s or ESTIMATE_SECONDS
-    found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
+    try:
+        found = estimate(task, seconds) if crew is None else estimate_on(crew, task, seconds)
+    except NoProbe as none:
+        print(f"UNKNOWN: {none.diagnostic.message}")
+        return STATUS_UNDECIDED
     told = (
         estimate_line(found.mean, found.low, found.high)
         if found.trusted

@@ -133,7 +133,7 @@ def _weight(text: str) -> tuple[str, float]:
 def _write(output: str, paths: tuple[str, ...], proposal: Proposal) -> list[str]:
     """A file, or a folder for what is more than one; says which headers have no place there."""
     try:
-        if len(paths) == 1 and not Path(output).is_dir():
+        if len(paths) == 1 and not output.endswith(os.sep) and not Path(output).is_dir():
             Path(output).write_text(proposal.texts[0], encoding="utf-8", newline="")
             return list(proposal.headers)
         texts = {Path(path).name: text for path, text in zip(paths, proposal.texts, strict=True)}

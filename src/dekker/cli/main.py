@@ -16,6 +16,8 @@ from dekker.interrupts import noted_interrupts
 from dekker.resources import Command
 
 STATUS_HOLDS, STATUS_VIOLATED, STATUS_INPUT, STATUS_UNDECIDED = range(4)
+STATUS_NO_READER = 128 + signal.SIGPIPE
+"""As of a command that a closed pipe ends: it says nothing about the program."""
 
 INTERRUPTED = "interrupted: there is no answer yet"
 
@@ -108,9 +110,8 @@ def _status(arguments: list[str] | None) -> int:
     except DekkerError as error:
         print(error, file=sys.stderr)
         return STATUS_INPUT
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 — the reader went away
-        return STATUS_HOLDS
+    except (BrokenPipeError, SystemExit):  # which click makes of the other; it leaves everything else to us
+        return _without_reader()
     except MemoryError:
         print("UNKNOWN: stopped by memory")
         return STATUS_UNDECIDED
@@ -122,6 +123,11 @@ def _status(arguments: list[str] | None) -> int:
         return STATUS_INPUT
     except Exception as error:
         return _report_bug(error)
+
+
+def _without_reader() -> int:
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 — there is nobody to tell
+    return STATUS_NO_READER
 
 
 def _report_bug(error: Exception) -> int:

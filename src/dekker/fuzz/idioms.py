@@ -156,6 +156,7 @@ def _assumption(random: Random) -> str:
             f"a = {read}; __VERIFIER_assume(a {sign} {number});",
             f"if ({read} {sign} {number}) __VERIFIER_assume(a != {random.randint(0, 1)});",
             f"assert({read} != 3); __VERIFIER_assume({read} {sign} {number});",
+            f"a = {read}; int row[4] = {{0, 1, 2, 0}}; __VERIFIER_assume(row[a & 3] {sign} {number});",
         )
     )
 

@@ -38,7 +38,8 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`exclusive` makes it a load-linked."""
+    """`exclusive` makes it a load-linked. A `loose` one belongs to the specification: its address orders the load
+    itself, and nothing behind it."""
 
     dst: str
     address: Expr
@@ -46,6 +47,7 @@ class Load:
     order: Order = Order.PLAIN
     signed: bool = False
     exclusive: bool = False
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)

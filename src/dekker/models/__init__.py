@@ -5,13 +5,12 @@ Adding a model is adding a file here: its name is the file's, its description th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
 from dekker.cat import Model, compile_model
+from dekker.cat.canonical import Meaning, meaning
 from dekker.cat.files import parse_file, read_source
-from dekker.cat.relational import RelationalProgram
 from dekker.errors import ModelError
 from dekker.source import Source, Span
 
@@ -50,21 +49,15 @@ def is_built_in(model: Model) -> bool:
 
 def shipped_as(model: Model) -> str | None:
     """The name of the built-in model that says the same, None if there is none. What counts is the compiled form: a
-    copy is the model, whatever its file, its title, its definitions and its checks are called, and a file that is
-    only called like a built-in model is not."""
-    return model.name if is_built_in(model) else _shipped_names().get(_nameless(model.program))
+    copy is the model, whatever its file, its title, its definitions and its checks are called and in which order they
+    stand, and a file that is only called like a built-in model is not."""
+    return model.name if is_built_in(model) else _shipped_names().get(meaning(model.program))
 
 
 @cache
-def _shipped_names() -> dict[RelationalProgram, str]:
+def _shipped_names() -> dict[Meaning, str]:
     names = reversed(model_names())
-    return {_nameless(_built_in(name).program): name for name in names}
-
-
-def _nameless(program: RelationalProgram) -> RelationalProgram:
-    """Flags keep their names: reports tell a data race by it."""
-    checks = tuple(check if check.flag else replace(check, name="") for check in program.checks)
-    return replace(program, checks=checks)
+    return {meaning(_built_in(name).program): name for name in names}
 
 
 @cache

@@ -342,12 +342,16 @@ class Machine:
         self.run.done.append(Done(event, self.instruction, found, address, value, self.stack()))
         return len(self.run.done) - 1
 
-    def read(self, address: Word, size: int, order: Order, tags: frozenset[str]) -> tuple[int, Word]:
+    def read(
+        self, address: Word, size: int, order: Order, tags: frozenset[str], *, loose: bool = False
+    ) -> tuple[int, Word]:
+        """As a datum, the address of a `loose` read orders nothing behind the read."""
         item = self.take_access("R", address, size, None)
         if address.undefined:
             self.note_unset(POINTER, address)
         event = self.event("R", address.value, size, item.value, order, tags)
-        index = self.emit(event, {"addr": address.sources, "pick-addr": address.picked}, address.shape)
+        name = "data" if loose else "addr"
+        index = self.emit(event, {name: address.sources, f"pick-{name}": address.picked}, address.shape)
         initial = item.link == FROM_INITIAL
         bits, origin = self.world.unset(address.value, size) if initial else self.world.unset_write(item.link)
         word = Word(item.value, Returned((self.run.thread, index)), frozenset((index,)), frozenset(), bits, origin)

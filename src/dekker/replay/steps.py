@@ -43,7 +43,7 @@ def _assign(machine: Machine, instruction: Assign) -> None:
 def _load(machine: Machine, instruction: Load) -> None:
     tags = frozenset(("X",)) if instruction.exclusive else frozenset[str]()
     address = machine.value(instruction.address)
-    index, word = machine.read(address, instruction.size, instruction.order, tags)
+    index, word = machine.read(address, instruction.size, instruction.order, tags, loose=instruction.loose)
     if instruction.exclusive:
         machine.linked = index
     if instruction.signed:

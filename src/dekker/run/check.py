@@ -37,7 +37,9 @@ from dekker.task import Explorer, Limits, Progress, Search, Task, Watcher
 ARCHITECTURE_OF_C = "C"
 UNCHECKED = (
     *("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers"),
-    *("spin locks that another thread unlocks", "a std::mutex that ends while it is locked"),
+    *("indices beyond an inner array", "writes to constants", "calls with another type than the function has"),
+    *("memory that is released otherwise than it was allocated", "indeterminate parts of what global variables hold"),
+    *("spin locks and read locks that another thread unlocks", "a std::mutex that ends while it is locked"),
     "allocations that fail",
 )
 OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"

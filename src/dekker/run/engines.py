@@ -29,6 +29,7 @@ ORACLE = "axiomatic"
 AUTO_STATES, AUTO_SECONDS = 300_000, 5.0
 """What `auto` lets the states engine try."""
 MEMORY_VIOLATIONS = frozenset(("memory", "use after free", "double free", "release"))
+JOINS = frozenset(("join",))
 """After these, what a thread does is not the program's."""
 TRANSFORM = "transform"
 
@@ -148,12 +149,15 @@ def _disagreement(task: Task, about: str, results: dict[str, Result]) -> Disagre
 
 def require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
     """The states engine counts no executions, and follows loops that others cut; others follow stores that it does not
-    delay any further, and threads beyond an access to memory that is not there. Where nothing is asked of final states,
+    delay any further, and threads beyond an access to memory that is not there. Of two that join a thread which never
+    ends, they say that this is one too many; it says that both wait for ever. Where nothing is asked of final states,
     it has come to an end when the program has, even if threads that are left go wrong in every execution, or stop at an
     assumption."""
     ours, theirs = _findings(searched), _findings(explored)
-    if _goes_beyond(ours) or _goes_beyond(theirs):
-        ours, theirs = _any_violation(ours), _any_violation(theirs)
+    if _has(MEMORY_VIOLATIONS, ours) or _has(MEMORY_VIOLATIONS, theirs):
+        ours, theirs = _anything(ours, "violations"), _anything(theirs, "violations")
+    elif _has(JOINS, ours) or _has(JOINS, theirs):
+        ours, theirs = _anything(ours, "violations", "deadlocks"), _anything(theirs, "violations", "deadlocks")
     for about in ours:
         missing = theirs[about] - ours[about] if not searched.bound else frozenset[object]()
         extra = ours[about] - theirs[about] if not explored.cut else frozenset[object]()
@@ -163,12 +167,12 @@ def require_same_states(task: Task, name: str, explored: Result, searched: Resul
             raise _disagreement(task, about, {name: explored, states.NAME: searched})
 
 
-def _goes_beyond(findings: dict[str, frozenset[object]]) -> bool:
-    return any(isinstance(item, tuple) and item[0] in MEMORY_VIOLATIONS for item in findings["violations"])
+def _has(kinds: frozenset[str], findings: dict[str, frozenset[object]]) -> bool:
+    return any(isinstance(item, tuple) and item[0] in kinds for item in findings["violations"])
 
 
-def _any_violation(findings: dict[str, frozenset[object]]) -> dict[str, frozenset[object]]:
-    return {"violations": frozenset((bool(findings["violations"]),))}
+def _anything(findings: dict[str, frozenset[object]], *about: str) -> dict[str, frozenset[object]]:
+    return {" or ".join(about): frozenset((True,)) if any(findings[key] for key in about) else frozenset()}
 
 
 def _findings(result: Result) -> dict[str, frozenset[object]]:
@@ -223,6 +227,9 @@ def answer(result: Result, *, counted: bool = True) -> dict[str, object]:
 
 
 def _line(violation: Violation) -> int:
+    """Of two that join or detach a thread, which is one too many depends on who is looked at first."""
+    if violation.kind in JOINS:
+        return 0
     return violation.span.line if violation.span is not None else 0
 
 

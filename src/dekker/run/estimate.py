@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -41,11 +41,17 @@ LARGEST_TAIL, LARGEST_SHARE, FEWEST_EFFECTIVE = 0.8, 0.05, 100
 """Of an interval to be trusted: the tail index, the share of one probe in the mean, and the probes that count."""
 GROUPS, PROBES_OF_GROUP, DOUBT = 7, 10, 0.01
 """The lower bound is wrong with this probability at most."""
+LARGEST_WEIGHT = 1e150
+"""Of one probe, so that squares are finite. What is larger counts as this, which keeps the lower bound true."""
 _STOPPED = {
     "mixed sizes": "accesses of different sizes overlap",
     "guess": "the model lets a load take a value that is not known yet",
     "events": "an execution has too many events",
 }
+
+
+class NoProbe(UnsupportedError):
+    """No probe came to its end before the time was up."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ def probes(task: Task, seconds: float, seed: int) -> tuple[list[tuple[float, flo
         found, stop = rsmc.probe(batch, size, seed + len(runs), guide)
         runs += found
         counted = later_half(runs)
-        if stop or (len(counted) >= FEWEST_PROBES and _factor([weight for weight, _ in counted]) <= NARROW):
+        if stop or (len(counted) >= FEWEST_PROBES and _factor(_finite(weight for weight, _ in counted)) <= NARROW):
             return counted, stop
         size = min(LARGEST_BATCH, 2 * size)
 
@@ -103,24 +109,28 @@ def estimate_from(
     if stop in _STOPPED:
         raise UnsupportedError(f"there is no estimate: {_STOPPED[stop]}")
     if len(runs) < 2:
-        raise UnsupportedError(f"there is no estimate: no probe came to its end in {seconds:g} seconds")
+        raise NoProbe(f"there is no estimate: no probe came to its end in {seconds:g} seconds")
     return summary(runs, time_s, stop == "interrupt", waits=waits)
 
 
 def summary(runs: Sequence[tuple[float, float]], time_s: float, interrupted: bool, *, waits: bool = False) -> Estimate:
-    weights = [weight for weight, _ in runs]
+    weights = _finite(weight for weight, _ in runs)
     mean, factor = fmean(weights), _factor(weights)
     return Estimate(
         mean,
         mean / factor,
         mean * factor,
-        fmean(weight for _, weight in runs),
+        fmean(_finite(weight for _, weight in runs)),
         len(runs),
         float(any(weights)) if waits else _lower_bound(weights),
         not waits and _is_trusted(weights),
         time_s,
         interrupted,
     )
+
+
+def _finite(weights: Iterable[float]) -> list[float]:
+    return [min(weight, LARGEST_WEIGHT) for weight in weights]
 
 
 def _lower_bound(weights: Sequence[float]) -> float:
@@ -134,7 +144,11 @@ def _lower_bound(weights: Sequence[float]) -> float:
 
 def _is_trusted(weights: Sequence[float]) -> bool:
     total = sum(weights)
-    if not total or max(weights) > LARGEST_SHARE * total or _tail_index(weights) > LARGEST_TAIL:
+    if (
+        not total
+        or max(weights) > min(LARGEST_SHARE * total, LARGEST_WEIGHT / 2)
+        or _tail_index(weights) > LARGEST_TAIL
+    ):
         return False
     return total * total / sum(weight * weight for weight in weights) >= FEWEST_EFFECTIVE
 

@@ -7,6 +7,7 @@ from functools import partial
 from dekker.cat.forgetting import forgets_reads
 from dekker.cat.model import Model
 from dekker.execution import DATA_RACE
+from dekker.ir.instructions import Load
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
 from dekker.ir.passes.fences_of_c import fences_of_c
@@ -39,6 +40,8 @@ def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduc
     stay those that an await alone does not stand for: whoever takes awaits for assumptions needs that."""
     if not CONTROL & {item.name for item in model.program.inputs}:
         program = tighten(program)
+    elif shipped_as(model) is None:  # it may say that a datum orders writes only
+        program = tighten(program, Load)
     waits = not unroll_waits and forgets_reads(model.program)
     quiet = reduce_updates and shipped_as(model) in QUIET_EXCHANGES
     passes = (partial(wait_in_loops, quiet_exchanges=quiet, data_races=DATA_RACE in model.checks),)

@@ -49,6 +49,16 @@ def renamed(text: str) -> str:
     return re.sub(r'^".*"', '"A copy"\n(* of another *)\n', text)
 
 
+def rearranged(text: str) -> str:
+    """With the checks in another order, one of them twice, operands of unions changed round, and something unused."""
+    checks = re.findall(r"^(?:acyclic|irreflexive|empty|flag).*$", text, re.MULTILINE)
+    for check in checks:
+        text = text.replace(check, "", 1)
+    swapped = [re.sub(r"^acyclic (\S+) \| (\S+) as", r"acyclic \2 | \1 as", check) for check in reversed(checks)]
+    again = [check.replace(" as ", " as again-") for check in checks[:1] if not check.startswith("flag")]
+    return "\n".join([text, "let unused = rf | co", *swapped, *again, ""])
+
+
 def copy_of(name: str, folder: Path, *, rename: bool = False) -> Model:
     file = folder / "mine.cat"
     text = (FOLDER / f"{name}.cat").read_text(encoding="utf-8")
@@ -65,6 +75,20 @@ def program(text: str) -> Program:
 def test_a_copy_is_known(tmp_path: Path, name: str, rename: bool) -> None:
     assert shipped_as(load_model(name)) == name
     assert shipped_as(copy_of(name, tmp_path, rename=rename)) == name
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_order_makes_no_model(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "mine.cat"
+    file.write_text(rearranged((FOLDER / f"{name}.cat").read_text(encoding="utf-8")), encoding="utf-8")
+    assert shipped_as(load_model(str(file))) == name
+
+
+def test_one_check_less_is_another_model(tmp_path: Path) -> None:
+    file = tmp_path / "mine.cat"
+    text = (FOLDER / "power.cat").read_text(encoding="utf-8")
+    file.write_text(re.sub(r"^acyclic .* as reservations$", "", text, flags=re.MULTILINE), encoding="utf-8")
+    assert shipped_as(load_model(str(file))) is None
 
 
 def result(text: str, model: Model) -> object:

@@ -192,6 +192,22 @@ def test_no_complete_probe_is_no_interval() -> None:
     assert lower_bound_line(nothing.mean, nothing.at_least).startswith("no probe came to a complete execution")
 
 
+def test_more_than_numbers_can_hold() -> None:
+    found = summary([(math.inf, 0.0), (1e200, math.inf)] * 100, 0.0, False)
+    assert not found.trusted
+    assert 1e100 < found.at_least <= found.mean < math.inf
+
+
+def test_no_probe_in_time_is_undecided(tmp_path: Path) -> None:
+    file = tmp_path / "long.litmus"
+    file.write_text(
+        "C long\n{}\nP0(atomic_int *x) { int i = 0; while (i < 100000000) { i = i + 1; *x = i; } }\nexists (x=1)\n",
+        encoding="utf-8",
+    )
+    outcome = dekker("check", str(file), "--estimate", "--timeout", "0.5", "-m", "sc")
+    assert (outcome.status, "UNKNOWN" in outcome.out) == (3, True)
+
+
 def test_where_threads_wait_there_is_no_interval() -> None:
     assert not estimate(task_of_file("c/table1/stack.c", "sc"), seconds=0.5).trusted
 

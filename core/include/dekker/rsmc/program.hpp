@@ -59,7 +59,7 @@ struct Instruction {
   bool is_unset = false;      // allocate, renew: what it holds is indeterminate until it is written
   bool is_copy = false;       // store: moves bytes, whatever they hold
   bool ends_program = false;  // exit: of all threads
-  bool is_loose = false;      // check, branch, assume: nothing behind it depends on it
+  bool is_loose = false;      // check, branch, assume, load: nothing behind it depends on it
   std::int32_t target = 0;  // jumps; where an await begins to read; the block that is called, or `none` if `value` says
   std::int32_t read_class = none;   // event classes, by number
   std::int32_t write_class = none;

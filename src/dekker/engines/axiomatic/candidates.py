@@ -215,8 +215,9 @@ def _dependencies(event: PathEvent) -> Iterator[tuple[str, frozenset[int]]]:
     yield "ctrl", event.control
     yield "pick-ctrl", event.picked_control
     if event.kind != "F":
-        yield "addr", event.address.reads
-        yield "pick-addr", event.address.picked
+        name = "data" if event.loose else "addr"  # which orders the read alone, or also what comes behind it
+        yield name, event.address.reads
+        yield f"pick-{name}", event.address.picked
     if event.kind == "W":
         yield "data", event.value.reads
         yield "pick-data", event.value.picked

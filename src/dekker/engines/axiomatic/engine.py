@@ -296,6 +296,9 @@ class _Oracle:
         if result.complete_executions == self.task.limits.max_traces:
             raise LimitReached("traces")
         self._count(accepted)
+        if self.property.leaks:
+            for violation in leaks(self.program, self.layout, accepted.structure, accepted.co):
+                self._add_violation(violation, accepted)
 
     def _count(self, accepted: Accepted) -> None:
         result, structure = self.result, accepted.structure
@@ -310,9 +313,6 @@ class _Oracle:
         state = tuple(values[observable] for observable in self.property.observed)
         result.states[state] = result.states.get(state, 0) + 1
         self._count_flags(accepted)
-        if self.property.leaks:
-            for violation in leaks(self.program, self.layout, structure, accepted.co):
-                self._add_violation(violation, accepted)
         if self.task.examples:
             _keep_example(result.examples, state, accepted)
         condition = self.property.condition

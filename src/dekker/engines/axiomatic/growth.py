@@ -285,10 +285,11 @@ class Growth:
 
     def _finish(self, state: _State) -> Iterator[Structure]:
         """Threads that still run wait for one another to end."""
-        paths = tuple(
-            replace(path, status="joining") if path.status == "running" and stands_at_join(path) else path
-            for path in state.paths
-        )
+        for thread, path in enumerate(state.paths):
+            if path.status == "running" and stands_at_join(path):
+                (path,) = advance(self._context(state, thread), path)
+                state = self._with_path(state, thread, path)
+        paths = state.paths
         if any(path.status == "running" for path in paths) or not is_settled(paths, state.known):
             self.unresolved += 1
             return

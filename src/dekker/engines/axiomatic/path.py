@@ -48,7 +48,8 @@ class PathEvent:
 
     `release` marks a write by which memory is freed, `renewal` one by which it is in use again. A read that `waits`
     never takes the initial value. A write that is a `copy` may move what is indeterminate. What a read is `compared`
-    with decides whether a write follows, unless that is `weak`: then it may not follow all the same."""
+    with decides whether a write follows, unless that is `weak`: then it may not follow all the same. `loose` is a read
+    of the specification."""
 
     kind: str
     address: Value = UNSET
@@ -68,6 +69,7 @@ class PathEvent:
     copy: bool = False
     compared: Value | None = None
     weak: bool = False
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +136,11 @@ class Path:
 
     `rounds` says how many events there were when control last came to the target of an await, given by the depth of
     calls and the position; `last_round` is that number for the await at which the path is waiting. `objects` are the
-    starts and sizes of what the thread has allocated, `births` how many events it had then, `allocated_at` where that
-    was; `own_objects` are no memory of the heap, `released` ones were freed before there were other threads; `scoped`
-    ones are on the stack and still there. The first `alone` accesses and fences are no events; they go on while it
-    `is_alone`. What is in `unset` objects is indeterminate until it is written. `claimed` are the threads that it has
-    joined or detached. The status `ended` means that the thread has ended the program."""
+    starts and sizes of what the thread has allocated, `births` how many events it had then, `allocated_at` the
+    places of the allocations; `own_objects` are no memory of the heap, `released` ones were freed before there were
+    other threads; `scoped` ones are on the stack and still there. The first `alone` accesses and fences are no events;
+    they go on while it `is_alone`. What is in `unset` objects is indeterminate until it is written. `claimed` are the
+    threads that it has joined or detached. The status `ended` means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -160,7 +162,7 @@ class Path:
     spawned: tuple[Spawned, ...] = ()
     objects: tuple[tuple[int, int], ...] = ()
     births: tuple[int, ...] = ()
-    allocated_at: tuple[Span | None, ...] = ()
+    allocated_at: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     own_objects: frozenset[int] = NOTHING
     released: frozenset[int] = NOTHING
     allocated: int = 0
@@ -242,7 +244,7 @@ def goto(path: Path, pc: int) -> Path:
 
 
 def jump(context: Context, path: Path, label: str) -> Path:
-    """A jump backwards counts against the bound; `path` stands behind the jump."""
+    """A jump backwards counts against the bound, unless nobody else is there; `path` stands behind the jump."""
     frame = path.frames[-1]
     target, pc, depth = frame.function.labels[label], frame.pc - 1, len(path.frames)
     if target > pc:
@@ -255,7 +257,7 @@ def jump(context: Context, path: Path, label: str) -> Path:
     if rounds.known > MOST_KNOWN_ROUNDS or rounds.reading > MOST_READING_ROUNDS:
         most = MOST_KNOWN_ROUNDS if rounds.known > MOST_KNOWN_ROUNDS else MOST_READING_ROUNDS
         raise UnsupportedError(f"the axiomatic engine follows a loop {most} times at most", frame.function.span(pc))
-    if rounds.counted > context.limits.unroll:
+    if rounds.counted > (MOST_KNOWN_ROUNDS if path.is_alone else context.limits.unroll):
         return replace(path, status="cut")
     return goto(replace(path, loops=history), target)
 

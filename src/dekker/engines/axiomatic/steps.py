@@ -173,7 +173,8 @@ def _(instruction: Load, context: Context, path: Path, span: Span | None) -> Ite
     address = evaluate(instruction.address, path, context)
     tags = frozenset(("X",)) if instruction.exclusive else frozenset[str]()
     loaded = _read_value(context, index)
-    path = emit(path, PathEvent("R", address, instruction.size, loaded, instruction.order, tags, span=span))
+    event = PathEvent("R", address, instruction.size, loaded, instruction.order, tags, span=span)
+    path = emit(path, replace(event, loose=instruction.loose))
     if instruction.exclusive:
         path = replace(path, linked=index)
     if instruction.signed:

@@ -216,8 +216,9 @@ def _(instruction: Allocate, context: Context, path: Path, span: Span | None) ->
     own = frozenset((start,)) if instruction.stack or instruction.permanent else frozenset[int]()
     objects = (*path.objects, (start, size))
     births = (*path.births, len(path.events))
-    path = replace(path, allocated=allocated, objects=objects, births=births, own_objects=path.own_objects | own)
-    path = replace(path, allocated_at=(*path.allocated_at, span))
+    places = (*path.allocated_at, span)
+    path = replace(path, objects=objects, births=births, allocated_at=places, own_objects=path.own_objects | own)
+    path = replace(path, allocated=allocated)
     if not instruction.zeroed:
         path = replace(path, unset=path.unset | {start})
     if instruction.stack and not instruction.confined:

@@ -32,6 +32,7 @@ from dekker.execution import Event
 
 Events = frozenset[Event]
 
+TOO_LONG = "its definitions rest on one another in a chain that is too long to follow"
 NOT_COHERENT = "no acyclic check holds program order per location and all communication"
 
 
@@ -47,10 +48,13 @@ class Refusal:
 def derive_order(program: RelationalProgram, events: Events) -> CommitOrder | Refusal:
     """For the model of that program, and programs with events like these."""
     guarantees = Guarantees(program)
-    against_in_order = _against_in_order(guarantees, events)
-    if against_in_order is None:
-        return IN_ORDER
-    found = _by_dependencies(guarantees, events)
+    try:
+        against_in_order = _against_in_order(guarantees, events)
+        if against_in_order is None:
+            return IN_ORDER
+        found = _by_dependencies(guarantees, events)
+    except RecursionError:
+        return Refusal(TOO_LONG, TOO_LONG)
     return found if isinstance(found, CommitOrder) else Refusal(against_in_order, found)
 
 

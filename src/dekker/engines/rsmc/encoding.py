@@ -169,6 +169,8 @@ class Encoder(Coder):
                     found["flags"] |= SCOPED | LASTING * permanent
             case Renew(zeroed=zeroed):
                 found["flags"] = UNSET * (not zeroed)
+            case Load(loose=True):
+                found["flags"] |= LOOSE
             case Branch(loose=True) | Assume(loose=True) if not self.order.in_order:
                 found |= {"flags": LOOSE, "low": 0, "high": 1}
         return found

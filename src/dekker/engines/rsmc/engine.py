@@ -15,7 +15,7 @@ from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
 from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
-from dekker.ir.instructions import Call, Exit, Join, Spawn
+from dekker.ir.instructions import Call, Exit, Join, Load, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -115,7 +115,8 @@ def _guess(task: Task, order: CommitOrder, later: Place, earlier: Place) -> Need
     line = getattr(_span(task.program, earlier), "line", None)
     where = "" if line is None else f" of line {line}"
     model = task.model.name
-    if order.address_order:
+    access = _function(task.program, earlier[1]).body[earlier[2]]
+    if order.address_order and not (isinstance(access, Load) and access.loose):
         text = (
             f"'{model}' lets this load take the value of the store{where} before it is known which value that is"
             " or whether there is a store: the rsmc engine does not guess values"

@@ -89,6 +89,10 @@ class Guarantees:
     def operation(self, slot: int) -> Op | None:
         return self._operations.get(slot)
 
+    def operations(self) -> Iterable[Op]:
+        """All of them, each behind its arguments unless these are variables of fixpoints."""
+        return self._operations.values()
+
     def unfolded(self, slot: int) -> int | None:
         """What a fixpoint variable stands for."""
         return self._results.get(slot)

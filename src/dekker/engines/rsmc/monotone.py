@@ -7,6 +7,7 @@ its thread and nothing leads from it to earlier ones but coherence and from-read
 
 from __future__ import annotations
 
+from dekker.cat.relational import Op
 from dekker.engines.rsmc.guarantees import Guarantees
 
 FORWARD = frozenset(
@@ -22,64 +23,70 @@ REVERSED = {"diff": 1, "set-diff": 1, "compl": 0, "set-compl": 0}
 
 def falling_part(guarantees: Guarantees, in_order: bool) -> str | None:
     """The first check that could come to hold because an event is added, in words; None if there is none."""
+    growth = _Growth(guarantees, in_order)
     for check in guarantees.program.checks:
         if check.flag:
             continue
         if check.negated:
             return f"the check '{check.name}' is negated, so it may fail at first and hold later"
-        if not _rises(guarantees, check.slot, in_order, frozenset()):
+        if not growth.rises(check.slot):
             return f"the check '{check.name}' subtracts something that grows with the execution"
     return None
 
 
-def _rises(guarantees: Guarantees, slot: int, in_order: bool, seen: frozenset[int]) -> bool:
-    if slot in seen or guarantees.input_name(slot) is not None:
+class _Growth:
+    """Which slots are stable, and which lead forward: one pass, however often a definition is used. Variables of
+    fixpoints are neither."""
+
+    def __init__(self, guarantees: Guarantees, in_order: bool) -> None:
+        self.guarantees = guarantees
+        self.in_order = in_order
+        names = {item.slot: item.name for item in guarantees.program.inputs}
+        self.stable = {slot for slot, name in names.items() if in_order or name not in COMMUNICATION}
+        self.forward = {slot for slot, name in names.items() if name in FORWARD}
+        for operation in guarantees.operations():
+            if self._leads_forward(operation):
+                self.forward.add(operation.dst)
+            if self._keeps_stable(operation):
+                self.stable.add(operation.dst)
+
+    def rises(self, slot: int) -> bool:
+        seen: set[int] = set()
+        waiting = [slot]
+        while waiting:
+            slot = waiting.pop()
+            if slot in seen or self.guarantees.input_name(slot) is not None:
+                continue
+            seen.add(slot)
+            operation = self.guarantees.operation(slot)
+            if operation is None:
+                result = self.guarantees.unfolded(slot)
+                if result is None:
+                    return False
+                waiting.append(result)
+                continue
+            reversed_argument = REVERSED.get(operation.code)
+            for position, arg in enumerate(operation.args):
+                if position != reversed_argument:
+                    waiting.append(arg)
+                elif arg not in self.stable:
+                    return False
         return True
-    operation = guarantees.operation(slot)
-    if operation is None:
-        result = guarantees.unfolded(slot)
-        return result is not None and _rises(guarantees, result, in_order, seen | {slot})
-    reversed_argument = REVERSED.get(operation.code)
-    return all(
-        _is_stable(guarantees, arg, in_order)
-        if position == reversed_argument
-        else _rises(guarantees, arg, in_order, seen | {slot})
-        for position, arg in enumerate(operation.args)
-    )
 
+    def _keeps_stable(self, operation: Op) -> bool:
+        if not self.stable.issuperset(operation.args):
+            return False
+        # A new pair of old events needs a way back from the new event.
+        composes = operation.code in ("seq", "plus", "star", "range")
+        return operation.code in POINTWISE or (self.in_order and composes and operation.args[-1] in self.forward)
 
-def _is_stable(guarantees: Guarantees, slot: int, in_order: bool) -> bool:
-    name = guarantees.input_name(slot)
-    if name is not None:
-        return in_order or name not in COMMUNICATION
-    operation = guarantees.operation(slot)
-    if operation is None:
-        return False
-    args_stable = all(_is_stable(guarantees, arg, in_order) for arg in operation.args)
-    if operation.code in POINTWISE:
-        return args_stable
-    # A new pair of old events needs a way back from the new event.
-    return (
-        in_order
-        and operation.code in ("seq", "plus", "star", "range")
-        and args_stable
-        and _is_forward(guarantees, operation.args[-1])
-    )
-
-
-def _is_forward(guarantees: Guarantees, slot: int) -> bool:
-    """Does nothing lead from a new event to one that was there before?"""
-    name = guarantees.input_name(slot)
-    if name is not None:
-        return name in FORWARD
-    operation = guarantees.operation(slot)
-    if operation is None:
-        return False
-    match operation.code:
-        case "inter":
-            return any(_is_forward(guarantees, arg) for arg in operation.args)
-        case "union" | "seq" | "plus" | "star" | "opt":
-            return all(_is_forward(guarantees, arg) for arg in operation.args)
-        case "diff":
-            return _is_forward(guarantees, operation.args[0])
-    return operation.code in ("identity", "id", "empty-rel")
+    def _leads_forward(self, operation: Op) -> bool:
+        """Does nothing lead from a new event to one that was there before?"""
+        match operation.code:
+            case "inter":
+                return not self.forward.isdisjoint(operation.args)
+            case "union" | "seq" | "plus" | "star" | "opt":
+                return self.forward.issuperset(operation.args)
+            case "diff":
+                return operation.args[0] in self.forward
+        return operation.code in ("identity", "id", "empty-rel")

@@ -14,6 +14,7 @@ from dekker.errors import UnsupportedError
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
 from dekker.ir.layout import Layout, layout
+from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
 from dekker.models import shipped_as
@@ -28,6 +29,8 @@ GROWING_BOUNDS = (1, 2, 4, 8, 16, 32)
 HASH_BITS = 64
 TRUE = Truth(True)
 ALL_BITS = mask(64)
+RENEWED_AT_ONCE = "what an allocation writes to memory that is used again is not delayed"
+"""Under pso a later store, which gives the object to others, may be seen first."""
 
 
 def run(task: Task) -> Result:
@@ -55,7 +58,10 @@ def run(task: Task) -> Result:
         covered = bound
         if not found.statistics["overflows"]:
             break
-    return _with_bound(result, covered, found)
+    result = _with_bound(result, covered, found)
+    if name == "pso" and reuses_freed_memory(task.program):
+        result.bound = "; ".join(filter(None, (result.bound, RENEWED_AT_ONCE)))
+    return result
 
 
 def _refuse(program: Program, found: StateSearch) -> None:

@@ -1,14 +1,15 @@
-"""Branches of the specification: no code stands for them where assertions and assumptions are not compiled.
+"""Branches and loads of the specification: no code stands for them where assertions and assumptions are not compiled.
 
 A loose assertion or assumption is no branch, so nothing behind it depends on what it asks. Nor does anything depend on
 the branches that do no more than compute what it asks: those of `assert(a && b)`, or of a function that an assertion
 calls. They are found as a compiler finds dead code. Whatever has an effect is alive; so is what computes a value for
 it, and so are branches that decide whether it happens. Branches that are not alive become loose, but for those that end
-a loop: whether a loop ends has an effect of its own.
+a loop: whether a loop ends has an effect of its own. Loads that are not alive become loose, too: what comes behind them
+does not wait for their addresses.
 
 A load is dead if its value is used, and only by what is dead: an access without a use is there for its own sake. A call
 is dead if the same holds for its value and the callee only reads; such calls go to a copy of the callee in which
-all branches but those that end loops are loose.
+all loads, and all branches but those that end loops, are loose.
 """
 
 from __future__ import annotations
@@ -37,28 +38,29 @@ from dekker.source import Span
 
 ASKED = "%asked"
 """Ends the names of copies of functions that only the specification calls."""
+Loose = Branch | Assume | Assert | Load
+_LOOSE = (Branch, Assume, Assert, Load)
 _ONLY_COMPUTES = (Assign, Load, Branch, Jump, Return, Assert, Assume, Choose)
 
 
 def loosen(program: Program) -> Program:
-    """The program with the branches of its specification made loose."""
+    """The program with the branches and loads of its specification made loose."""
     marked = _Loosening(program.function_by_name)
     functions = tuple(marked.loosened(_asserting(function)) for function in program.functions)
     return replace(program, functions=(*functions, *marked.copies.values()))
 
 
-def tighten(program: Program) -> Program:
-    """For models without control dependencies, under which it makes no difference what is loose."""
-    functions = tuple(map(_tightened, program.functions))
+def tighten(program: Program, *kinds: type[Loose]) -> Program:
+    """Nothing is loose of these kinds, or of any: for models under which it makes no difference, because they have no
+    control dependencies."""
+    functions = tuple(_tightened(function, kinds or _LOOSE) for function in program.functions)
     return program if functions == program.functions else replace(program, functions=functions)
 
 
-def _tightened(function: Function) -> Function:
+def _tightened(function: Function, kinds: tuple[type[Loose], ...]) -> Function:
     if not any(getattr(step, "loose", False) for step in function.body):
         return function
-    body = (
-        replace(step, loose=False) if isinstance(step, Branch | Assume | Assert) else step for step in function.body
-    )
+    body = (replace(step, loose=False) if isinstance(step, kinds) else step for step in function.body)
     return replace(function, body=tuple(body))
 
 
@@ -160,7 +162,7 @@ class _Loosening:
         for index, step in enumerate(function.body):
             if index in alive:
                 continue
-            if isinstance(step, Branch):
+            if isinstance(step, Branch | Load):
                 changed[index] = replace(step, loose=True)
             elif isinstance(step, Call) and isinstance(step.function, Address):
                 changed[index] = replace(step, function=Address(self._copy(step.function.symbol)))
@@ -229,7 +231,7 @@ class _Loosening:
 
     def _copied(self, step: Instruction) -> Instruction:
         match step:
-            case Branch():
+            case Branch() | Load():
                 return replace(step, loose=True)
             case Call(_, Address(symbol)):
                 return replace(step, function=Address(self._copy(symbol)))

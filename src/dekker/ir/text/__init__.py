@@ -44,7 +44,7 @@ words in small letters are written as they are.
     LINE       = NAME ":" | INSTRUCTION                                                   one instruction per line
     INSTRUCTION
                = NAME "=" EXPRESSION
-               | NAME "=" loadSIZE [signed] [exclusive] PLACE [ORDER]
+               | NAME "=" loadSIZE [signed] [exclusive] [loose] PLACE [ORDER]
                | storeSIZE PLACE "=" EXPRESSION [ORDER]
                | NAME "=" store-conditionalSIZE PLACE "=" EXPRESSION [ORDER]
                | [NAME "="] rmw.OPERATORSIZE PLACE "," EXPRESSION [ORDER]

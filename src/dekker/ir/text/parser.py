@@ -267,7 +267,8 @@ def _load(c: _Cursor, dst: str) -> Instruction:
     size = c.suffix()
     signed = c.accept("signed")
     exclusive = c.accept("exclusive")
-    return Load(dst, _place(c), size, _order(c), signed, exclusive)
+    loose = c.accept("loose")
+    return Load(dst, _place(c), size, _order(c), signed, exclusive, loose)
 
 
 def _store(c: _Cursor) -> Instruction:

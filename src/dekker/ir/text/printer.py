@@ -137,7 +137,7 @@ def _list(expressions: Iterable[Expr]) -> str:
 
 
 def _load(i: Load) -> str:
-    flags = _flags(signed=i.signed, exclusive=i.exclusive)
+    flags = _flags(signed=i.signed, exclusive=i.exclusive, loose=i.loose)
     return f"{name_text(i.dst)} = load.{i.size}{flags} {_place(i.address)}{_order(i.order)}"
 
 

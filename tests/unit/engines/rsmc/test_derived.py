@@ -130,6 +130,14 @@ def copy_of(name: str, folder: Path) -> Model:
     return load_model(str(file))
 
 
+@pytest.mark.parametrize("n_definitions", [40, 2000])
+def test_definitions_that_use_one_another_often(tmp_path: Path, n_definitions: int) -> None:
+    """The time does not grow with the number of ways from one to another; a chain that is too long is refused."""
+    chain = "".join(f"let a{i + 1} = (a{i}; a{i}) | (a{i} & rf)\n" for i in range(n_definitions))
+    text = f"let a0 = po\n{chain}acyclic po | rf | co | fr as sc\nacyclic a{n_definitions} | com as mine\n"
+    assert derived(tmp_path, text) is not None
+
+
 @pytest.mark.parametrize("name", ["rc11", "rmo"])
 def test_models_whose_coherence_is_not_one_acyclic_check_are_refused(tmp_path: Path, name: str) -> None:
     """RC11 says it with irreflexive checks; RMO lets two reads of one location be reordered."""

@@ -415,6 +415,22 @@ def test_orders(tmp_path: Path) -> None:
     ]
 
 
+def test_for_others_what_is_atomic_in_a_single_thread_is_not(tmp_path: Path) -> None:
+    body = """
+  %a = load atomic i32, ptr @x syncscope("singlethread") acquire, align 4
+  store atomic i32 %a, ptr @x syncscope("singlethread") release, align 4
+  ret i32 0"""
+    before = "@x = global i32 0\n"
+    assert listing(from_ir(tmp_path, main_of(body, before)))[:2] == ["a = load.4 [&x]", "store.4 [&x] = a"]
+    for update in (
+        "atomicrmw add ptr @x, i32 1 SCOPE monotonic",
+        "cmpxchg ptr @x, i32 0, i32 1 SCOPE acquire monotonic",
+    ):
+        line = f"  %a = {update}\n  ret i32 0".replace("SCOPE", 'syncscope("singlethread")')
+        with pytest.raises(InputError, match="atomic updates whose scope is a single thread are not supported"):
+            from_ir(tmp_path, main_of(line, before))
+
+
 @pytest.mark.parametrize(
     ("template", "kinds"),
     [
@@ -539,7 +555,7 @@ def test_the_result_prints_and_parses_back(tmp_path: Path) -> None:
         ("  %x = load i32, ptr @gone\n  ret i32 %x", "the variable `gone` is declared, but no file defines it"),
         ("  %x = load x86_fp80, ptr @y\n  ret i32 0", "`x86_fp80` are not supported"),
         ("  %x = load i128, ptr @y\n  %z = udiv i128 %x, %x\n  %t = trunc i128 %z to i32\n  ret i32 %t", "128-bit"),
-        ("  %x = atomicrmw fadd ptr @y, float 1.0 seq_cst\n  ret i32 0", "`fadd` is not supported"),
+        ("  %x = atomicrmw fmax ptr @y, float 1.0 seq_cst\n  ret i32 0", "`fmax` is not supported"),
         ("  %x = load atomic i128, ptr @y seq_cst, align 16\n  ret i32 0", "more than 8 bytes"),
         ("  %x = call i32 @llvm.strange.i32(i32 1)\n  ret i32 %x", "`llvm.strange.i32` is not supported"),
         ("  br label %nowhere", "there is no block `%nowhere`"),

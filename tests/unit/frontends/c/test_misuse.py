@@ -497,3 +497,35 @@ def test_printing(tmp_path: Path, engine: str) -> None:
         printf("%d %c %ld %f %p\n", i, k, *q, z, q);
         sprintf(o, "%d%c%s", i, k, "x"); printf("%s %d", o, x); putchar(k); free(q);"""
     assert _message(tmp_path, "int x;" + _main(statements), engine) is None
+
+
+_STARTED = "int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); return 0; }"
+
+
+@pytest.mark.parametrize("model", ["cpp20", "tso"])
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("void *f(void *a) { pthread_detach(pthread_self()); return 0; }" + _STARTED, Verdict.UNSAFE),
+        ("void *f(void *a) { pthread_join(pthread_self(), 0); return 0; }" + _STARTED, Verdict.UNSAFE),
+        (
+            """pthread_t stuck; void *f(void *a) { pthread_mutex_lock(&m); return 0; }
+            void *g(void *a) { pthread_join(stuck, 0); return 0; }
+            int main(void) { pthread_t u; pthread_mutex_lock(&m); pthread_create(&stuck, 0, f, 0);
+              pthread_create(&u, 0, g, 0); pthread_join(stuck, 0); return 0; }""",
+            Verdict.UNSAFE,
+        ),
+        (
+            """pthread_t told; _Atomic int ready; void *f(void *a) { told = pthread_self(); ready = 1; return 0; }
+            void *g(void *a) { if (ready) pthread_join(told, 0); return 0; }
+            int main(void) { pthread_t t, u; pthread_create(&u, 0, g, 0); pthread_create(&t, 0, f, 0);
+              pthread_join(u, 0); return 0; }""",
+            Verdict.SAFE,
+        ),
+    ],
+    ids=["detaches itself", "joins itself", "joined by two, and never ends", "joined by what it told another"],
+)
+def test_engines_agree_about_joins(tmp_path: Path, text: str, verdict: Verdict, model: str) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(_HEADERS + _GLOBALS + text)
+    assert check([str(file)], CheckOptions(model, "all")).verdict is verdict

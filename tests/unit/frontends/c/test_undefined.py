@@ -43,6 +43,12 @@ SCOPES = {
         int *p; void inner(void) { pthread_exit(0); }
         void *f(void *v) { int x = 1; p = &x; inner(); return 0; }"""
     + _RUN_F % "*p = 2;",
+    "a temporary": """
+        struct s { int a[3]; }; struct s f(void) { struct s r = {{1, 2, 3}}; return r; }
+        int main(void) { int *p = f().a; return *p; }""",
+    "a temporary of each round": """
+        struct s { int a[3]; }; struct s f(void) { struct s r = {{1, 2, 3}}; return r; }
+        int main(void) { for (int i = 0; i < 2; i++) { int *p = f().a + i; if (*p == 7) return 1; } return 0; }""",
     "an address that another thread takes": """
         _Atomic(int *) p;
         void *f(void *a) { int x = 1; atomic_store(&p, &x); return 0; }

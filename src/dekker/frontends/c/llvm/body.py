@@ -186,13 +186,19 @@ def _order(cursor: Cursor) -> tuple[str, bool]:
     return (cursor.take() if cursor.token in ORDERS else ""), single
 
 
+def _access_order(cursor: Cursor) -> str:
+    """For other threads, an access whose scope is a single thread is not atomic."""
+    order, single = _order(cursor)
+    return "" if single else order
+
+
 def _load(cursor: Cursor, op: str, offset: int) -> Instruction:
     atomic = cursor.accept("atomic")
     volatile = cursor.accept("volatile")
     kind = read_type(cursor)
     cursor.expect(",")
     address = read_operand(cursor)
-    order = _order(cursor)[0] if atomic else ""
+    order = _access_order(cursor) if atomic else ""
     return Load(offset=offset, type=kind, address=address, order=order, volatile=volatile)
 
 
@@ -202,7 +208,7 @@ def _store(cursor: Cursor, op: str, offset: int) -> Instruction:
     value = read_operand(cursor)
     cursor.expect(",")
     address = read_operand(cursor)
-    order = _order(cursor)[0] if atomic else ""
+    order = _access_order(cursor) if atomic else ""
     return Store(offset=offset, value=value, address=address, order=order, volatile=volatile)
 
 
@@ -226,7 +232,7 @@ def _compare_exchange(cursor: Cursor, op: str, offset: int) -> Instruction:
     expected = read_operand(cursor)
     cursor.expect(",")
     desired = read_operand(cursor)
-    order, _ = _order(cursor)
+    order, single = _order(cursor)
     failure, _ = _order(cursor)
     return CompareExchange(
         offset=offset,
@@ -236,6 +242,7 @@ def _compare_exchange(cursor: Cursor, op: str, offset: int) -> Instruction:
         order=order,
         failure_order=failure,
         weak=weak,
+        single_thread=single,
     )
 
 
@@ -245,8 +252,8 @@ def _atomic_update(cursor: Cursor, op: str, offset: int) -> Instruction:
     address = read_operand(cursor)
     cursor.expect(",")
     operand = read_operand(cursor)
-    order, _ = _order(cursor)
-    return AtomicUpdate(offset=offset, op=name, address=address, operand=operand, order=order)
+    order, single = _order(cursor)
+    return AtomicUpdate(offset=offset, op=name, address=address, operand=operand, order=order, single_thread=single)
 
 
 def _fence(cursor: Cursor, op: str, offset: int) -> Instruction:

@@ -195,6 +195,7 @@ class CompareExchange(Instruction):
     order: str
     failure_order: str
     weak: bool
+    single_thread: bool
 
     def operands(self) -> tuple[Operand, ...]:
         return (self.address, self.expected, self.desired)
@@ -206,6 +207,7 @@ class AtomicUpdate(Instruction):
     address: Operand
     operand: Operand
     order: str
+    single_thread: bool
 
     def operands(self) -> tuple[Operand, ...]:
         return (self.address, self.operand)

@@ -101,6 +101,7 @@ class FunctionLowering:
         self.transit = find_transit(order, self.promotion, names)
         self.scoped = {name for block in order for step in block.instructions if (name := _begun(step)) is not None}
         self.variables = {piece.register for pieces in self.promotion.pieces.values() for piece in pieces}
+        self.variables |= {register_name(name) for name in self.scoped - self.promotion.pieces.keys()}
         return order
 
     def _cut(self, block: Block) -> None:
@@ -288,11 +289,15 @@ class FunctionLowering:
         value is a register that nothing else reads."""
         if value == Reg(register):
             return
+        self.settle(register)
+        if not self._redirect(register, value, fresh):
+            self.emitter.emit(Assign(register, value))
+
+    def settle(self, register: str) -> None:
+        """Computes the expressions that still need the value of a variable which is about to change."""
         for name in sorted(self.waiting.pop(register, ())):
             if self.remaining[name] > 0 and any(register in registers(part) for part in self.values[name]):
                 self._into_registers(name, self.values[name])
-        if not self._redirect(register, value, fresh):
-            self.emitter.emit(Assign(register, value))
 
     def _redirect(self, register: str, value: Expr, fresh: bool) -> bool:
         """Lets the instruction that has just produced the value put it into the variable at once."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Local, Number, Operand
 from dekker.frontends.c.llvm.types import BYTE, Array, Float, Integer, Leaf, SizeUnknown, Struct, Type, type_text
+from dekker.frontends.c.lowering.arithmetic import lower_binary
 from dekker.frontends.c.lowering.byte_loops import copy_loop, fill_loop, repeated
 from dekker.frontends.c.lowering.constants import element_address
 from dekker.frontends.c.lowering.expressions import binary, offset, truncate
@@ -26,6 +27,7 @@ ORDERS = {
     "seq_cst": Order.SEQ_CST,
 }
 UPDATES = frozenset("xchg add sub and nand or xor max min umax umin".split())
+FLOAT_UPDATES = frozenset(("fadd", "fsub"))
 FENCES = {
     "acquire": "c11.acquire",
     "release": "c11.release",
@@ -59,6 +61,7 @@ def end_scope(f: FunctionLowering, variable: str) -> None:
     declared = f.definitions.get(variable)
     if isinstance(declared, syntax.Alloca) and variable in f.scoped and variable not in f.promotion.pieces:
         register = f.result_register(declared)
+        f.settle(register)
         f.emitter.emit(EndScope(register, Reg(register)))
 
 
@@ -218,7 +221,13 @@ def _atomic_size(f: FunctionLowering, kind: Type) -> int:
     return size
 
 
+def _refuse_single_thread(instruction: syntax.CompareExchange | syntax.AtomicUpdate) -> None:
+    if instruction.single_thread:
+        raise Problem("atomic updates whose scope is a single thread are not supported")
+
+
 def lower_compare_exchange(f: FunctionLowering, instruction: syntax.CompareExchange) -> None:
+    _refuse_single_thread(instruction)
     kind = instruction.expected.type
     size = _atomic_size(f, kind)
     address, expected, desired = (f.scalar(operand) for operand in instruction.operands())
@@ -231,6 +240,10 @@ def lower_compare_exchange(f: FunctionLowering, instruction: syntax.CompareExcha
 
 
 def lower_atomic_update(f: FunctionLowering, instruction: syntax.AtomicUpdate) -> None:
+    _refuse_single_thread(instruction)
+    if instruction.op in FLOAT_UPDATES:
+        _lower_float_update(f, instruction)
+        return
     if instruction.op not in UPDATES:
         raise Problem(f"the atomic operation `{instruction.op}` is not supported", "write it with compare-exchange")
     size = _atomic_size(f, instruction.operand.type)
@@ -238,6 +251,21 @@ def lower_atomic_update(f: FunctionLowering, instruction: syntax.AtomicUpdate) -
     used = instruction.result is not None and f.remaining[instruction.result] > 0
     register = f.result_register(instruction) if used else None
     f.emitter.emit(Rmw(register, instruction.op, address, operand, size, ORDERS[instruction.order]))
+
+
+def _lower_float_update(f: FunctionLowering, instruction: syntax.AtomicUpdate) -> None:
+    """No processor has an instruction for it: compilers make it a loop of compare-exchange. This one reads anew in each
+    round, so that it is one that only waits."""
+    kind = instruction.operand.type
+    size = _atomic_size(f, kind)
+    e = f.emitter
+    address, operand = e.keep(f.scalar(instruction.address)), e.keep(f.scalar(instruction.operand))
+    old, won, again = f.result_register(instruction), e.temporary(), e.new_label()
+    e.place(again)
+    e.emit(Load(old, address, size, Order.RELAXED))
+    (new,) = lower_binary(e, instruction.op, kind, (Reg(old),), (operand,))
+    e.emit(CompareExchange(e.temporary(), won, address, Reg(old), new, size, ORDERS[instruction.order], Order.RELAXED))
+    e.branch_unless(Reg(won), again)
 
 
 def lower_fence(f: FunctionLowering, instruction: syntax.Fence) -> None:

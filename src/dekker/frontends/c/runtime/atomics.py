@@ -1,40 +1,83 @@
 """The calls that compilers make for atomic operations which they do not translate themselves, and fences as functions.
 
-Orders are numbers from 0, relaxed, to 5, sequentially consistent; an order that is not constant is taken as that.
-Accesses of more than 8 bytes are refused.
+Orders are numbers from 0, relaxed, to 5, sequentially consistent. One that is not constant is compared with
+all of them. Accesses of more than 8 bytes are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from dekker.frontends.c.lowering.expressions import binary, truncate, unary
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.ir.expressions import ONE, ZERO, Const, Expr, Reg
+from dekker.ir.fences import ALL_PAIRS, FENCES
 from dekker.ir.instructions import CompareExchange, Fence, Load, Order, Rmw, Store
 
 _ORDERS = (Order.RELAXED, Order.ACQUIRE, Order.ACQUIRE, Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST)
 _SIZES = (1, 2, 4, 8)
-_FENCES = {Order.ACQUIRE: "c11.acquire", Order.RELEASE: "c11.release", Order.ACQ_REL: "c11.acq_rel"}
+_FENCES = {
+    Order.RELAXED: "c11.relaxed",
+    Order.ACQUIRE: "c11.acquire",
+    Order.RELEASE: "c11.release",
+    Order.ACQ_REL: "c11.acq_rel",
+    Order.SEQ_CST: "c11.seq_cst",
+}
+_BY_PAIRS = {kind.orders: name for name, kind in FENCES.items() if name.startswith("fence.") and kind.orders}
+"""Those of RISC-V, which is the architecture with the most."""
 _FOR_LOADS = {Order.RELEASE: Order.RELAXED, Order.ACQ_REL: Order.ACQUIRE}
 _FOR_STORES = {Order.ACQUIRE: Order.RELAXED, Order.ACQ_REL: Order.RELEASE}
 _OPERATIONS = ("add", "sub", "and", "or", "xor", "nand")
 
 
-def _order(call: ExternalCall, index: int) -> Order:
+def _with_order(call: ExternalCall, index: int, emit: Callable[[Order], None]) -> None:
     number = call.constant(index)
-    return Order.SEQ_CST if number is None or number >= len(_ORDERS) else _ORDERS[number]
+    if number is not None:
+        emit(_ORDERS[number] if number < len(_ORDERS) else Order.SEQ_CST)
+        return
+    e, end = call.emitter, call.emitter.new_label()
+    given = e.keep(call.argument(index))
+    for number, order in enumerate(_ORDERS[:-1]):
+        other = e.new_label()
+        e.branch(binary("ne", 32, given, Const(number)), other)
+        emit(order)
+        e.jump(end)
+        e.place(other)
+    emit(_ORDERS[-1])
+    e.place(end)
 
 
-def _load_order(call: ExternalCall, index: int) -> Order:
-    order = _order(call, index)
-    return _FOR_LOADS.get(order, order)
+def _emit_load(call: ExternalCall, index: int, register: str, address: Expr, size: int) -> None:
+    def emit(order: Order) -> None:
+        call.emitter.emit(Load(register, address, size, _FOR_LOADS.get(order, order)))
+
+    _with_order(call, index, emit)
 
 
-def _store_order(call: ExternalCall, index: int) -> Order:
-    order = _order(call, index)
-    return _FOR_STORES.get(order, order)
+def _emit_store(call: ExternalCall, index: int, address: Expr, value: Expr, size: int) -> None:
+    def emit(order: Order) -> None:
+        call.emitter.emit(Store(address, value, size, _FOR_STORES.get(order, order)))
+
+    _with_order(call, index, emit)
+
+
+def _emit_update(call: ExternalCall, index: int, update: Rmw) -> None:
+    _with_order(call, index, lambda order: call.emitter.emit(replace(update, order=order)))
+
+
+def _emit_exchange(call: ExternalCall, index: int, exchange: CompareExchange) -> None:
+    """The order of a failure comes behind that of success."""
+
+    def emit(order: Order) -> None:
+        def emit_both(failure: Order) -> None:
+            failure_order = _FOR_LOADS.get(failure, failure)
+            call.emitter.emit(replace(exchange, order=order, failure_order=failure_order))
+
+        _with_order(call, index + 1, emit_both)
+
+    _with_order(call, index, emit)
 
 
 # --- with the size in the name
@@ -42,7 +85,7 @@ def _store_order(call: ExternalCall, index: int) -> Order:
 
 def _load(size: int) -> Handler:
     def lower(call: ExternalCall) -> Expr:
-        call.emitter.emit(Load(call.register, call.argument(0), size, _load_order(call, 1)))
+        _emit_load(call, 1, call.register, call.argument(0), size)
         return Reg(call.register)
 
     return lower
@@ -50,7 +93,7 @@ def _load(size: int) -> Handler:
 
 def _store(size: int) -> Handler:
     def lower(call: ExternalCall) -> None:
-        call.emitter.emit(Store(call.argument(0), call.argument(1), size, _store_order(call, 2)))
+        _emit_store(call, 2, call.argument(0), call.argument(1), size)
 
     return lower
 
@@ -59,8 +102,11 @@ def _update(op: str, size: int, *, order: int | None = 2, new: bool = False) -> 
     """`new`: the value is the one behind the operation. `order` None stands for a full barrier."""
 
     def lower(call: ExternalCall) -> Expr:
-        chosen = Order.SEQ_CST if order is None else _order(call, order)
-        call.emitter.emit(Rmw(call.register, op, call.argument(0), call.argument(1), size, chosen))
+        update = Rmw(call.register, op, call.argument(0), call.argument(1), size, Order.SEQ_CST)
+        if order is None:
+            call.emitter.emit(update)
+        else:
+            _emit_update(call, order, update)
         old = Reg(call.register)
         if not new:
             return old
@@ -75,17 +121,17 @@ def _compare_exchange(size: int) -> Handler:
     """`bool f(object, expected, desired, success order, failure order)`; `expected` gets what was found."""
 
     def lower(call: ExternalCall) -> Expr:
-        place = call.argument(1)
-        return _exchange(call, size, place, call.argument(2), _order(call, 3), _load_order(call, 4))
+        return _exchange(call, 3, (call.argument(0), call.argument(1), call.argument(2)), size)
 
     return lower
 
 
-def _exchange(call: ExternalCall, size: int, place: Expr, desired: Expr, order: Order, failure: Order) -> Expr:
-    e = call.emitter
+def _exchange(call: ExternalCall, index: int, operands: tuple[Expr, Expr, Expr], size: int) -> Expr:
+    """`operands` are the object, where the expected value stands, and the desired one."""
+    e, (target, place, desired) = call.emitter, operands
     expected, old, won, end = e.temporary(), e.temporary(), e.temporary(), e.new_label()
     e.emit(Load(expected, place, size))
-    e.emit(CompareExchange(old, won, call.argument(0), Reg(expected), desired, size, order, failure))
+    _emit_exchange(call, index, CompareExchange(old, won, target, Reg(expected), desired, size))
     e.branch(Reg(won), end)
     e.emit(Store(place, Reg(old), size))
     e.place(end)
@@ -130,43 +176,34 @@ def _size(call: ExternalCall) -> int:
 
 def _any_load(call: ExternalCall) -> None:
     size, value = _size(call), call.emitter.temporary()
-    call.emitter.emit(Load(value, call.argument(1), size, _load_order(call, 3)))
+    _emit_load(call, 3, value, call.argument(1), size)
     call.emitter.emit(Store(call.argument(2), Reg(value), size))
 
 
 def _any_store(call: ExternalCall) -> None:
     size, value = _size(call), call.emitter.temporary()
     call.emitter.emit(Load(value, call.argument(2), size))
-    call.emitter.emit(Store(call.argument(1), Reg(value), size, _store_order(call, 3)))
+    _emit_store(call, 3, call.argument(1), Reg(value), size)
 
 
 def _any_exchange(call: ExternalCall) -> None:
     size, value, old = _size(call), call.emitter.temporary(), call.emitter.temporary()
     call.emitter.emit(Load(value, call.argument(2), size))
-    call.emitter.emit(Rmw(old, "xchg", call.argument(1), Reg(value), size, _order(call, 4)))
+    _emit_update(call, 4, Rmw(old, "xchg", call.argument(1), Reg(value), size))
     call.emitter.emit(Store(call.argument(3), Reg(old), size))
 
 
 def _any_compare_exchange(call: ExternalCall) -> Expr:
-    e, size = call.emitter, _size(call)
-    expected, desired, old, won, end = (e.temporary() for _ in range(5))
-    e.emit(Load(expected, call.argument(2), size))
-    e.emit(Load(desired, call.argument(3), size))
-    orders = _order(call, 4), _load_order(call, 5)
-    e.emit(CompareExchange(old, won, call.argument(1), Reg(expected), Reg(desired), size, *orders))
-    e.branch(Reg(won), end)
-    e.emit(Store(call.argument(2), Reg(old), size))
-    e.place(end)
-    return Reg(won)
+    size, desired = _size(call), call.emitter.temporary()
+    call.emitter.emit(Load(desired, call.argument(3), size))
+    return _exchange(call, 4, (call.argument(1), call.argument(2), Reg(desired)), size)
 
 
 # --- fences
 
 
 def _fence(call: ExternalCall) -> None:
-    order = _order(call, 0)
-    if order is not Order.RELAXED:
-        call.emitter.emit(Fence(_FENCES.get(order, "c11.seq_cst")))
+    _with_order(call, 0, lambda order: call.emitter.emit(Fence(_FENCES[order])))
 
 
 def _full_fence(call: ExternalCall) -> None:
@@ -178,13 +215,16 @@ def _compiler_fence(call: ExternalCall) -> None:
 
 
 def _named_fence(call: ExternalCall) -> None:
-    """`__CPROVER_fence("WWfence", "RRfence", …)`: the pairs that it orders; a write before a read needs a full one."""
+    """`__CPROVER_fence("WWfence", "RRfence", …)` orders the pairs that it names. `WWcumul` and its like say what
+    else is carried along, which the models decide themselves."""
     names = [call.text(index) or "" for index in range(len(call.arguments))]
-    unknown = [name for name in names if name[:2] not in ("WW", "RR", "RW", "WR")]
+    unknown = [name for name in names if name[:2] not in ALL_PAIRS or name[2:] not in ("fence", "cumul")]
     if unknown:
         raise Problem(f"`{call.name}` does not know `{unknown[0]}`", "pairs are WWfence, RRfence, RWfence and WRfence")
-    weak = not any(name.startswith("WR") for name in names)
-    call.emitter.emit(Fence("c11.acq_rel" if weak else "c11.seq_cst"))
+    pairs = frozenset(name[:2] for name in names if name.endswith("fence"))
+    each = [frozenset((pair,)) for pair in sorted(pairs)]
+    for ordered in [pairs] if pairs in _BY_PAIRS else each:
+        call.emitter.emit(Fence(_BY_PAIRS[ordered]))
 
 
 def _is_lock_free(call: ExternalCall) -> Expr:
@@ -193,12 +233,12 @@ def _is_lock_free(call: ExternalCall) -> Expr:
 
 
 def _test_and_set(call: ExternalCall) -> Expr:
-    call.emitter.emit(Rmw(call.register, "xchg", call.argument(0), ONE, 1, _order(call, 1)))
+    _emit_update(call, 1, Rmw(call.register, "xchg", call.argument(0), ONE, 1))
     return truncate(1, Reg(call.register))
 
 
 def _clear(call: ExternalCall) -> None:
-    call.emitter.emit(Store(call.argument(0), Const(0), 1, _store_order(call, 1)))
+    _emit_store(call, 1, call.argument(0), ZERO, 1)
 
 
 def _sized() -> dict[str, External]:

@@ -112,10 +112,10 @@ BASIC: Mapping[str, External] = {
     CONVERSION: _requirement("overflow of a conversion: the floating value does not fit the integer type"),
     **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), ends(_assert_fail)),
     **dict.fromkeys(("reach_error", "__VERIFIER_error"), ends(_reach_error, overrides=True)),
-    **dict.fromkeys(("__VERIFIER_assume", "__CPROVER_assume"), External(_assume)),
-    "assume_abort_if_not": External(_assume, overrides=True),
-    "__CPROVER_assert": External(_check),
-    "__VERIFIER_assert": External(_check, overrides=True),
+    **dict.fromkeys(
+        ("__VERIFIER_assume", "__CPROVER_assume", "assume_abort_if_not"), External(_assume, overrides=True)
+    ),
+    **dict.fromkeys(("__VERIFIER_assert", "__CPROVER_assert"), External(_check, overrides=True)),
     **dict.fromkeys(("__VERIFIER_atomic_begin", "__CPROVER_atomic_begin"), External(_begin, overrides=True)),
     **dict.fromkeys(("__VERIFIER_atomic_end", "__CPROVER_atomic_end"), External(_end, overrides=True)),
 }

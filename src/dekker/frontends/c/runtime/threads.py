@@ -27,7 +27,21 @@ from dekker.frontends.c.runtime.templates import expand
 from dekker.frontends.c.runtime.waiting import EAGAIN
 from dekker.frontends.c.runtime.whole_program import has_match, is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Binary, Const, Expr, Reg
-from dekker.ir.instructions import Allocate, Assign, Call, Choose, Detach, Exit, Join, Load, Order, Return, Rmw, Store
+from dekker.ir.instructions import (
+    Allocate,
+    Assign,
+    Await,
+    Call,
+    Choose,
+    Detach,
+    Exit,
+    Join,
+    Load,
+    Order,
+    Return,
+    Rmw,
+    Store,
+)
 
 END_OF_KEYS = 8
 START = "%pthread"
@@ -62,7 +76,7 @@ def create(call: ExternalCall, place: Expr, function: Expr, argument: Expr) -> E
     identity = e.temporary()
     e.emit(Allocate(identity, Const(16), zeroed=True, permanent=True))
     number = call.spawn(start, (function, argument, Reg(identity)))
-    e.emit(Store(Reg(identity), number, 8))
+    e.emit(Store(Reg(identity), number, 8, Order.RELAXED))
     e.emit(Store(place, Reg(identity), 8))
     return ZERO
 
@@ -82,7 +96,7 @@ def _detach_if_asked(call: ExternalCall) -> None:
     e.branch(binary("ne", 32, Reg(state), ONE), end)
     e.emit(Load(number, call.argument(0), 8))
     if _has_identity(call):
-        e.emit(Load(number, Reg(number), 8))
+        e.emit(Load(number, Reg(number), 8, Order.RELAXED))
     e.emit(Detach(Reg(number)))
     e.place(end)
 
@@ -126,9 +140,7 @@ def join(call: ExternalCall, thread: Expr, place: Expr, size: int) -> Expr:
     if _has_identity(call):
         if _may_join_first(call):
             _join_first(call, thread, result, joined)
-        register = e.temporary()
-        e.emit(Load(register, thread, 8))
-        number = Reg(register)
+        number = _number_of(call, thread)
     e.emit(Join(result, number))
     e.place(joined)
     if result is None:
@@ -140,6 +152,15 @@ def join(call: ExternalCall, thread: Expr, place: Expr, size: int) -> Expr:
         value = Binary("or", 64, value, Reg(exit_value))
     _store_unless_null(call, place, value, size)
     return ZERO
+
+
+def _number_of(call: ExternalCall, thread: Expr) -> Expr:
+    """A thread may tell others its identifier before the one that started it has left the number there."""
+    e, number, again = call.emitter, call.emitter.temporary(), call.emitter.new_label()
+    e.place(again)
+    e.emit(Load(number, thread, 8, Order.RELAXED))
+    e.emit(Await(Reg(number), again))
+    return Reg(number)
 
 
 def _may_join_first(call: ExternalCall) -> bool:
@@ -192,7 +213,7 @@ def detach(call: ExternalCall) -> Expr:
     if not _has_identity(call):
         e.emit(Detach(thread))
         return ZERO
-    number, other, end = e.temporary(), e.new_label(), e.new_label()
+    other, end = e.new_label(), e.new_label()
     if _may_join_first(call):
         not_first = e.new_label()
         e.branch(binary("ne", 64, thread, call.shared(MAIN, 16)), not_first)
@@ -203,8 +224,7 @@ def detach(call: ExternalCall) -> Expr:
     e.emit(Detach(ZERO))
     e.jump(end)
     e.place(other)
-    e.emit(Load(number, thread, 8))
-    e.emit(Detach(Reg(number)))
+    e.emit(Detach(_number_of(call, thread)))
     e.place(end)
     return ZERO
 
