@@ -101,8 +101,9 @@ def test_one_test_of_a_batch_does_not_spoil_the_others(tmp_path: Path) -> None:
         assert done.stdout.count("Sometimes 1 3") == 3, done.stdout
 
 
-def test_models_that_take_for_ever(tmp_path: Path) -> None:
+def test_models_whose_definitions_multiply(tmp_path: Path) -> None:
+    """Written out, the model would be too long for every limit."""
     model = written(tmp_path, "f.cat", f"{FUNCTIONS}acyclic f40(po) as x\n")
     test = written(tmp_path, "t.litmus", LITMUS.format(name="t", condition="0:EAX=0"))
-    done = run("litmus", test, "-m", model, "--engine", "rsmc", "--timeout", "1")
-    assert done.returncode == 3, done.stdout + done.stderr
+    done = run("litmus", test, "-m", model, "--timeout", "20")
+    assert done.returncode == 0, done.stdout + done.stderr

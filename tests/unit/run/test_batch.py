@@ -11,7 +11,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 
 import pytest
 
@@ -102,6 +104,8 @@ def test_a_limit_that_ends_a_process_ends_one_test(
 ) -> None:
     monkeypatch.setattr(batch, "_run_test", run_deaf)
     monkeypatch.setattr(Command, "is_one", True)
+    if limits.memory_mb is not None:  # the processes begin as copies of this one
+        limits = replace(limits, memory_mb=limits.memory_mb + getrusage(RUSAGE_SELF).ru_maxrss // 1024)
     names = ["a", slow, *(f"b{n}" for n in range(40)), slow, "c"]
     records = list(run_batch([batch.Test(name) for name in names], BatchOptions(limits=limits), jobs))
     assert [record.file for record in records] == names
