@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(100))
 def test_translated_programs_compute_what_native_ones_do(tmp_path: Path, seed: int) -> None:
     assert difference(seed, tmp_path) is None
 

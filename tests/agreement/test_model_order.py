@@ -23,7 +23,7 @@ STRONGER_WEAKER = [
     ("pso", "aarch64"),
     ("pso", "riscv"),
 ]
-EXAMPLES = 30
+EXAMPLES = 15
 CAMPAIGN_EXAMPLES = 3000
 LONGEST_S = 5
 

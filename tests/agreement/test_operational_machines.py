@@ -61,7 +61,7 @@ PROGRAMS = {
     "cycles-updates": critical_cycles(FENCES),
 }
 MODELS = ("sc", "tso", "pso", "rmo")
-EXAMPLES = 100
+EXAMPLES = 50
 CAMPAIGN_EXAMPLES = 3000
 
 

@@ -27,7 +27,7 @@ from dekker.result import Result
 from dekker.run.prepare import QUIET_EXCHANGES
 from dekker.task import Limits, Task
 
-EXAMPLES = 20
+EXAMPLES = 10
 CAMPAIGN_EXAMPLES = 1000
 TIMEOUT_S = 1
 ROUNDS = 1
@@ -46,7 +46,7 @@ CASES = [
 ]
 QUIET_CASES = [(model, flavour) for model, flavour in CASES if model in QUIET_EXCHANGES and flavour != "plain"]
 QUIET_ROUNDS = 2
-QUIET_EXAMPLES = 5
+QUIET_EXAMPLES = 3
 SLOW = (HealthCheck.filter_too_much, HealthCheck.too_slow)
 # One that orders everything, one for each pair of accesses.
 MACHINE_FENCES = ("mfence", "membar.loadload", "membar.loadstore", "membar.storeload", "stbar")
