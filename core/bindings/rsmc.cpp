@@ -88,7 +88,7 @@ void read_functions(Program& program, const FunctionsArgument& argument) {
 }
 
 // sets, pairs, flags
-using OrderArgument = std::tuple<bool, bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t>;
+using OrderArgument = std::tuple<bool, bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t, bool>;
 using ClassArgument = std::tuple<std::vector<std::size_t>, std::int64_t, std::int64_t>;
 
 EventClass read_class(const ClassArgument& argument) {
@@ -128,6 +128,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["failed"] = s.failed;
   result["stuck"] = s.stuck;
   result["not_last"] = s.not_last;
+  result["left_out"] = s.left_out;
   result["commits"] = s.commits;
   result["checks"] = s.checks;
   result["templates"] = s.templates;
@@ -292,7 +293,7 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
-                                 std::get<8>(order)};
+                                 std::get<8>(order), std::get<9>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
                       std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits), std::get<8>(limits)};
   Work work = read_work(work_argument);
@@ -335,7 +336,7 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
-                                 std::get<8>(order)};
+                                 std::get<8>(order), std::get<9>(order)};
   Limits bounds;
   std::uint64_t n_probes = 0, seed = 0;
   std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, n_probes, seed) = limits;

@@ -15,6 +15,7 @@ void add_to(Statistics& total, const Statistics& part) {
   total.failed += part.failed;
   total.stuck += part.stuck;
   total.not_last += part.not_last;
+  total.left_out += part.left_out;
   total.commits += part.commits;
   total.checks += part.checks;
   total.templates += part.templates;

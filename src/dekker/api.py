@@ -22,12 +22,14 @@ from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
-from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text, place_of
-from dekker.report.execution_text import WIDTH, execution_text, heading
+from dekker.report.check_report import CheckReport, CheckViolation, check_json, check_text
+from dekker.report.execution_text import execution_text, heading
 from dekker.report.explanation import explanation_text
 from dekker.report.herd import herd_text
 from dekker.report.json_lines import json_line
 from dekker.report.record import Record, outcomes
+from dekker.report.style import WIDTH
+from dekker.report.violation_text import place_of
 from dekker.result import Verdict
 from dekker.run.batch import BatchOptions, Test, find_tests, run_batch, run_test
 from dekker.run.check import CheckOptions, check_limits, check_program, undecided

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dekker.records import dataclass
 from dekker.source import Diagnostic, Span
 
 

@@ -7,11 +7,12 @@ A relation over n events is a list of n integers: bit j of row i says that (i, j
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from dekker.ir.fences import ALL_PAIRS, FENCES
 from dekker.ir.instructions import Order
+from dekker.records import dataclass
 from dekker.source import Span
 
 Relation = list[int]

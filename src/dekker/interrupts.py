@@ -6,7 +6,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from dekker.records import dataclass
 
 
 @dataclass

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dekker.records import dataclass
 from dekker.result import Verdict
 from dekker.source import Span
 

@@ -7,9 +7,8 @@ event, where bit `j` of row `i` stands for the pair `(i, j)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import lru_cache
-from hashlib import sha256
 from typing import Any
 
 from dekker._core import (
@@ -32,6 +31,7 @@ from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
 from dekker.interrupts import heeding
 from dekker.models import shipped_as
+from dekker.records import dataclass
 from dekker.task import Explorer, Limits, Progress, Task
 
 __all__ = [
@@ -185,7 +185,7 @@ WHOLE = Work()
 
 
 COUNTED = (
-    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "stuck", "not_last"),
+    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "stuck", "not_last", "left_out"),
     *("commits", "checks", "templates"),
 )
 """The statistics of an exploration."""
@@ -239,17 +239,19 @@ class Request:
     """An exploration. `order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
     what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0;
-    how many events of continuations may be put off."""
+    how many events of continuations may be put off; the model forgets reads."""
 
     program: NativeProgram
     model: RelationalProgram
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int]
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool]
     limits: Limits
     examples: bool = False
     progress: Progress | None = None
 
     def digest(self) -> str:
         """The same for all that ask the same question, whatever the limits."""
+        from hashlib import sha256  # noqa: PLC0415 — slow to load
+
         question = (
             *(getattr(self.program, item.name) for item in fields(self.program)),
             _model_arguments(self.model),
@@ -337,7 +339,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
 def probe(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool],
     limits: Limits,
     n_probes: int,
     seed: int,

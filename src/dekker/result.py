@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from dekker.execution import Trace
 from dekker.ir.property import Condition, Quantifier
+from dekker.records import dataclass
 from dekker.source import Span
 
 State = tuple[int, ...]
@@ -16,6 +17,9 @@ State = tuple[int, ...]
 ENDED_WAITING = "ended waiting"
 """A statistic: complete executions in which the program ended while threads waited. How many there are is a matter of
 taste: engines need not tell apart what a thread sees that waits in vain."""
+
+LEFT_OUT = "left_out"
+"""A statistic: rounds that an engine did not explore because they leave nothing behind. Others count them."""
 
 
 class Verdict(Enum):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from dekker.cat.model import Model
 from dekker.ir.program import Program
+from dekker.records import dataclass
 
 DEFAULT_UNROLL = 2
 

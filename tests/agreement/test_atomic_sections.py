@@ -9,11 +9,11 @@ import pytest
 from dekker.engines.axiomatic.engine import accepted_executions
 from dekker.engines.states import engine as states
 from dekker.frontends.c.runtime.sections import with_section_lock
-from dekker.ir.program import Program
+from dekker.ir.program import Program, has_sections
 from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.replay import replay
-from dekker.replay.sections import has_sections, torn_section
+from dekker.replay.sections import torn_section
 from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Task

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.reference.brute_force import allowed_executions
 from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
-from dekker.cat import Model, compile_model
+from dekker.cat.compiler import compile_model
+from dekker.cat.model import Model
 from dekker.engines.axiomatic.engine import accepted_executions
 from dekker.execution import Execution
 from dekker.ir.program import Program

@@ -18,7 +18,8 @@ from tests.corpus.expectations import OWN_CORPUS
 from tests.reference.exclusive_pairs import with_exclusive_pairs
 from tests.strategies.litmus_programs import C11, Flavour, programs
 
-from dekker.cat import Model, compile_model
+from dekker.cat.compiler import compile_model
+from dekker.cat.model import Model
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.errors import UnsupportedError

@@ -14,7 +14,8 @@ from tests.corpus.expectations import OWN_CORPUS
 from tests.strategies import litmus_programs, odd_programs
 from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE
 
-from dekker.cat import Model, compile_model
+from dekker.cat.compiler import compile_model
+from dekker.cat.model import Model
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.axiomatic.engine import Accepted, accepted_executions
 from dekker.engines.rsmc import engine as rsmc

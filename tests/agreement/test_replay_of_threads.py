@@ -12,7 +12,7 @@ from hypothesis import Phase, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.strategies import threaded_programs
 
-from dekker.cat import Model
+from dekker.cat.model import Model
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.axiomatic.engine import Accepted, LimitReached, accepted_executions
 from dekker.engines.rsmc import engine as rsmc
@@ -22,7 +22,8 @@ from dekker.ir.program import Program
 from dekker.ir.text import parse_program, print_program
 from dekker.models import load_model
 from dekker.replay import check_witness, judge, replay
-from dekker.report.check_report import CheckViolation, run_text
+from dekker.report.check_report import CheckViolation
+from dekker.report.violation_text import run_text
 from dekker.result import Result
 from dekker.run.prepare import prepare
 from dekker.run.violations import out_of_order, violations_of

@@ -26,10 +26,10 @@ function main() {
   t = spawn &other()
   v = load.8 [p]
   UPDATE
-  w = load.8 [p]
+  join t
+  w = load.8 [PLACE]
   branch w and.64 1 -> end
 end:
-  join t
 }
 thread main runs main
 observe [x].8
@@ -76,4 +76,11 @@ def test_what_was_never_set_is_not_shown_to_others(name: str) -> None:
 @pytest.mark.parametrize("name", ["compare-exchange", "add"])
 def test_what_was_never_set_does_not_decide(name: str) -> None:
     for _, kinds in found(UPDATES[name], "p", "1", "sc").values():
+        assert kinds == {"uninitialised"}
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "cpp20", "aarch64"])
+@pytest.mark.parametrize("name", ["compare-exchange", "add", "or", "xor", "xchg", "umax"])
+def test_one_bit_that_was_stored_for_others_does_not_decide(name: str, model: str) -> None:
+    for _, kinds in found(UPDATES[name], "&x", VALUES["one bit"], model).values():
         assert kinds == {"uninitialised"}

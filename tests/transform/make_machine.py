@@ -62,7 +62,8 @@ def _source(model: str) -> str:
     lines += [f"#define DK_SLOT_COUNT {SLOT_COUNT}", f"#define DK_THREAD_COUNT {THREAD_COUNT}"]
     for name in PARAMETERS:
         lines += [f"unsigned long long {name.lower()}_(void) {{ return 0; }}", f"#define {name} {name.lower()}_()"]
-    lines += [f"{kind} {name}(void) {{ {'return 0;' if kind != 'void' else ''} }}" for name, kind in PRIMITIVES.items()]
+    for name, (kind, parameters) in PRIMITIVES.items():
+        lines.append(f"{kind} {name}({parameters}) {{ {'return 0;' if kind != 'void' else ''} }}")
     machine = (FOLDER / "machine.c").read_text(encoding="utf-8")
     return "\n".join([_HEADER, *lines, machine, _MAIN])
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.strategies import odd_programs
 from tests.unit.replay.test_replay import COPIED, COPY
 
-from dekker.cat import compile_model
+from dekker.cat.compiler import compile_model
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.errors import DekkerError, InputError
 from dekker.frontends import parse_program

@@ -236,7 +236,7 @@ class Explorer {
     const std::size_t lowest = run_.lowest_position(id, place);
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
       const bool is_last = event(id).role == Role::plain && position == maximality_.last_place(id, place);
-      if (run_.commit_write(id, place, position)) {
+      if (!parts_update(id, place, position) && run_.commit_write(id, place, position)) {
         went_on = true;
         explore();
       } else if (is_last) {
@@ -348,7 +348,14 @@ class Explorer {
     run_.undo(before);
   }
 
+  // Is it an update whose write would have to follow at once, but another has the place?
+  bool is_doomed(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
+    return event(id).role == Role::update_read && update_behind(place, source) != no_event &&
+           run_.update_from(id, place, source, kind).has_value();
+  }
+
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
+    if (is_doomed(kind, id, place, source)) return;
     const std::size_t n_events = run_.events_of(event(id).thread).size();
     const bool was_running = run_.status_of(id) == ThreadStatus::running;
     const bool is_last = event(id).role == Role::plain && source == maximality_.last_place(id, place);
@@ -358,6 +365,10 @@ class Explorer {
     }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
     if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
+      if (kind == ItemKind::failed_read && run_.thread_of(id).is_left_out) {
+        ++outcome_.statistics.left_out;
+        return;
+      }
       active_.find(run_.key_of(id))->sleeps = true;
       return;
     }
@@ -415,7 +426,7 @@ class Explorer {
 
   bool commit_second_half(EventId write, std::uint32_t place, std::size_t source) {
     if (event(write).chosen_by != no_event) {
-      if (!run_.can_succeed(event(write))) return false;
+      if (!run_.can_succeed(event(write)) || update_behind(place, source) != no_event) return false;
       const bool always_succeeds = would_try_again(write);
       run_.commit_choice(event(write).chosen_by, status_succeeded);
       if (always_succeeds) run_.set_stamp(event(write).chosen_by, event(event(write).partner).stamp);
@@ -510,33 +521,29 @@ class Explorer {
     return event(id).role == Role::update_read || event(id).role == Role::linked_load;
   }
 
-  struct Update {
-    Key write;
-    Bits past;
-  };
-
   // For every store that the update could read from, if it had not lost its place to another update: that other one may
   // have to read from this one.
   void detect_update_races(EventId id, std::uint32_t place, std::size_t floor) {
     const std::size_t n_writes = run_.location(place).order.size();
-    for (std::size_t source = floor; source <= n_writes; ++source) {
-      const EventId taken_by = update_behind(place, source);
-      const std::optional<Update> update = possible_update(id, place, source, taken_by != no_event);
-      if (update) detect_races_of_update(id, *update, place, source, taken_by);
-    }
+    for (std::size_t source = floor; source <= n_writes; ++source)
+      if (const auto update = run_.update_from(id, place, source)) detect_races_of_update(id, *update, place, source);
   }
 
-  void detect_races_of_update(EventId id, const Update& update, std::uint32_t place, std::size_t source, EventId taken_by) {
+  void detect_races_of_update(EventId id, const typename Run<W>::Update& update, std::uint32_t place, std::size_t source) {
     const EventId store = source == 0 ? no_event : run_.location(place).order[source - 1];
+    const EventId taken_by = update_behind(place, source);
     const Bits& past = update.past;
+    std::optional<bool> is_allowed;
     for_racing_loads(id, past, [&](Activation<W>& activation) {
       if (taken_by != no_event) {
         const std::size_t taken = event(taken_by).run_index;
         if (taken < activation.run_size || past.test(taken)) return;
       }
+      if (!maximality_.holds(activation, past)) return;
+      if (!is_allowed) is_allowed = may_update(id, place, source, taken_by != no_event);
+      if (!*is_allowed) return;
       const Key source_key = store == no_event ? Key{} : run_.key_of(store);
-      if (maximality_.holds(activation, past))
-        offer(activation, {kept_items(activation, past), update.write, run_.key_of(id), source_key, run_.new_stamp()});
+      offer(activation, {kept_items(activation, past), update.write, run_.key_of(id), source_key, run_.new_stamp()});
     });
   }
 
@@ -550,18 +557,20 @@ class Explorer {
     return no_event;
   }
 
-  // The update if it would succeed from this source, in one step. If its place is taken the model can only be
-  // asked about the read; what it says about the write is found out in the continuation.
-  std::optional<Update> possible_update(EventId id, std::uint32_t place, std::size_t source, bool is_taken) {
+  // Would the write come between what an update of another thread reads and what it writes?
+  bool parts_update(EventId write, std::uint32_t place, std::size_t position) const {
+    const EventId other = update_behind(place, position);
+    return other != no_event && event(other).thread != event(write).thread;
+  }
+
+  // Does the model allow the update from this source? If its place is taken the model can only be asked about the read;
+  // what it says about the write is found out in the continuation.
+  bool may_update(EventId id, std::uint32_t place, std::size_t source, bool is_taken) {
     const Mark before = run_.mark();
-    std::optional<Update> found;
-    if (run_.commit_read(id, place, source)) {
-      const EventId write = run_.write_at_once(id);
-      if (write != no_event) found = Update{run_.key_of(write), run_.past_of_update(id, write)};
-      if (found && !is_taken && !commit_second_half(write, place, source)) found.reset();
-    }
+    const bool result = run_.commit_read(id, place, source) &&
+                        (is_taken || commit_second_half(run_.write_at_once(id), place, source));
     run_.undo(before);
-    return found;
+    return result;
   }
 
   std::vector<TemplateItem> kept_items(const Activation<W>& activation, const Bits& past) const {
@@ -660,7 +669,7 @@ class Explorer {
     const Mark before = run_.mark();
     const std::size_t lowest = run_.lowest_position(store, place);
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
-      if (run_.commit_write(store, place, position)) {
+      if (!parts_update(store, place, position) && run_.commit_write(store, place, position)) {
         run_.set_stamp(store, next.stamp);
         read_from_new(run_.event_at(load), store);
       }
@@ -690,8 +699,7 @@ class Explorer {
     explore_read_from(load, place, source);
     run_.undo(before);
     if (!may_be_update(load) || stopped()) return;
-    const std::optional<Update> update = possible_update(load, place, source, false);
-    if (update) detect_races_of_update(load, *update, place, source, no_event);
+    if (const auto update = run_.update_from(load, place, source)) detect_races_of_update(load, *update, place, source);
   }
 
   // ---- The end of a run ---------------------------------------------------------------------------------------------

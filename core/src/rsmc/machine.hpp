@@ -21,6 +21,7 @@
 #include "dekker/rsmc/program.hpp"
 #include "rsmc/fixed_bits.hpp"
 #include "rsmc/knowledge.hpp"
+#include "rsmc/liveness.hpp"
 #include "rsmc/loops.hpp"
 #include "rsmc/machine_state.hpp"
 
@@ -39,6 +40,8 @@ class Machine {
     guesses_ = program.has([](const Instruction& i) {
       return i.is_loose && i.operation != Operation::check && i.operation != Operation::load;
     });
+    leaves_out_failures_ = order.in_order && order.forgets_reads && !limits.counts_known_rounds &&
+                           program.has([](const Instruction& i) { return i.is_weak; });
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
@@ -166,10 +169,14 @@ class Machine {
     });
   }
 
-  std::optional<Value> value(NodeId id) const {
+  // Constants are most of what is asked for: inline, or each answer would stop the processor on its way through memory.
+  [[gnu::always_inline]] std::optional<Value> value(NodeId id) const {
     const Node& node = nodes_[id];
+    return node.kind == Node::Kind::constant ? std::optional<Value>(node.value) : computed_value(node);
+  }
+
+  std::optional<Value> computed_value(const Node& node) const {
     switch (node.kind) {
-      case Node::Kind::constant: return node.value;
       case Node::Kind::loaded: return loaded_value(node);
       case Node::Kind::status: return status_value(events_[node.value]);
       case Node::Kind::chosen: return chosen_value(events_[node.value]);
@@ -266,9 +273,8 @@ class Machine {
   Value undefined_initially(Address address, std::uint8_t size) const;
   Birth birth_at(Address address) const;
 
-  // Of what is written there. What global objects hold always counts as set.
+  // Of what is written there.
   Value undefined_written(const Event<W>& write) const {
-    if (!has_seen_undefined_ || write.address < heap_start) return 0;
     return undefined(write.value_node) & low_bits(8u * write.size);
   }
 
@@ -277,7 +283,7 @@ class Machine {
     if (undefined(e.address_node) != 0) return true;
     const Value all = low_bits(8u * e.size);
     if (e.kind == EventKind::read) {
-      if (!e.is_compare || !value(e.expected_node)) return false;
+      if (!e.is_compare || e.is_quiet || !value(e.expected_node)) return false;
       const KnownBits expected{*value(e.expected_node) & all, undefined(e.expected_node) & all};
       return undefined_bits(BinaryOperator::eq, 8u * e.size, {e.value, e.undefined}, expected) != 0;
     }
@@ -464,6 +470,11 @@ class Machine {
 
   void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target);
   bool go_round(ThreadState<W>& state, std::int32_t head);
+  bool tries_again(const ThreadState<W>& state, std::int32_t head);
+  void note_arrival(ThreadState<W>& state);
+  bool only_failed_by_chance(const ThreadState<W>& state, std::size_t n_events);
+  bool fails_by_chance(const Event<W>& e) const;
+  std::optional<std::vector<Value>> values_at(const ThreadState<W>& state, std::int32_t head);
   const BlockLoops& loops_of(std::int32_t block);
   const std::vector<bool>& failing(std::int32_t block);
   bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
@@ -532,6 +543,8 @@ class Machine {
   std::unordered_map<Address, std::int32_t> trusted_;  // who relies on being the only one that writes there
   std::vector<std::optional<BlockLoops>> loops_;       // by block
   std::vector<std::vector<bool>> failing_;             // by block
+  std::unordered_map<std::int32_t, Liveness> liveness_;  // by block
+  bool leaves_out_failures_ = false;  // by chance, of compare-exchanges that are only tried again
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> awaited_;        // by block

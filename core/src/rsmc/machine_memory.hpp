@@ -102,18 +102,18 @@ bool Machine<W>::is_shared(Address address) const {
   return found == objects_.end() || !found->is_own;
 }
 
-// What global objects hold always counts as set.
+// What global objects hold at the start is set.
 template <std::size_t W>
 Value Machine<W>::undefined_initially(Address address, std::uint8_t size) const {
-  if (!program_.has_undefined || address < heap_start || address >= synchronisation_start) return 0;
+  if (!program_.has_undefined || address >= synchronisation_start || (address < heap_start && undefined_alone_.empty())) return 0;
   const auto is_around = [&](const AllocatedObject& object) { return address >= object.start && address - object.start < object.size; };
   const auto object = std::ranges::find_if(objects_, is_around);
   const bool is_unset = object != objects_.end() && object->is_unset;
   Value result = 0;
   for (unsigned i = 0; i < size; ++i) {
     const auto found = undefined_alone_.find(address + i);
-    const bool was_written = written_alone_.contains(address + i);
-    const Value byte = was_written ? (found == undefined_alone_.end() ? 0 : found->second) : is_unset ? 0xFF : 0;
+    const bool was_never_written = is_unset && !written_alone_.contains(address + i);
+    const Value byte = found != undefined_alone_.end() ? found->second : was_never_written ? 0xFF : 0;
     result |= byte << (8 * i);
   }
   return result;

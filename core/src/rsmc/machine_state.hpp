@@ -187,6 +187,14 @@ struct AwaitStart {
   std::size_t n_events;
 };
 
+// When control last came to the head of a loop: all that the thread goes on with, and how many events it had.
+struct Arrival {
+  std::int32_t block;
+  std::int32_t pc;
+  std::vector<Value> values;
+  std::size_t n_events;
+};
+
 template <std::size_t W>
 struct ThreadState {
   std::int32_t number = 0;
@@ -202,12 +210,14 @@ struct ThreadState {
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
   Rarely<Obligations> obligations;
+  Rarely<std::vector<Arrival>> arrivals;
   Sources<W> control;
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
   EventId begin = no_event;       // and the read that waits for it
   EventId end = no_event;         // the write that lets others join
   EventId joining = no_event;     // the last read with which it joins another
+  bool is_left_out = false;       // it is blocked because the round that it has just done need not be explored
   bool owes_end = false;          // it has ended, but there is no such write yet
   RegisterContent<W> result;
   std::int32_t n_spawned = 0;

@@ -97,8 +97,10 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
     return;
   }
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
-  if (!limits_.counts_known_rounds && state.guess == no_event && loops_of(state.block).is_head(state.pc))
+  if (!limits_.counts_known_rounds && state.guess == no_event && loops_of(state.block).is_head(state.pc)) {
+    if (leaves_out_failures_ && !is_alone_) note_arrival(state);
     state.loops.arrive(state.callers.size(), state.pc, state.events.size());
+  }
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
   if (has_seen_undefined_) {

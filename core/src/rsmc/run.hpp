@@ -70,7 +70,8 @@ class Run {
   const std::vector<Location<W>>& locations() const { return locations_; }
   const Location<W>& location(std::uint32_t place) const { return locations_[place]; }
   const std::vector<EventId>& events_of(std::int32_t thread) const { return machine_.threads()[at(thread)].events; }
-  ThreadStatus status_of(EventId id) const { return machine_.threads()[at(machine_.event(id).thread)].status; }
+  const ThreadState<W>& thread_of(EventId id) const { return machine_.threads()[at(machine_.event(id).thread)]; }
+  ThreadStatus status_of(EventId id) const { return thread_of(id).status; }
   bool is_abandoned() const { return n_failed_ != 0; }
   Word raised_flags() { return matrix_.raised_flags(); }
   std::uint64_t n_commits() const { return n_commits_; }
@@ -180,15 +181,10 @@ class Run {
   // Source 0 is the initial write, the others follow in coherence order. `kind` is one of the kinds of reads.
   bool commit_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind = ItemKind::read) {
     enter_shadows(id);
+    const std::optional<bool> failed = take_value(id, place, source, kind);
+    if (!failed) return false;
     Location<W>& location = locations_[place];
     Event<W>& e = machine_.event(id);
-    e.read_from = source == 0 ? no_event : location.order[source - 1];
-    e.value = source == 0 ? location.initial_value : machine_.event(e.read_from).value;
-    e.undefined = source == 0 ? location.initial_undefined : machine_.event(e.read_from).undefined;
-    machine_.note_undefined(e.undefined);
-    const std::optional<bool> failed = fails_as(kind, e);
-    if (!failed) return false;
-    e.has_failed = *failed;
     enter_items(id, kind, e.read_from);
     enter_matrix(id, *failed ? e.failed_class : e.event_class, place);
     const std::uint32_t m = e.matrix_index;
@@ -454,6 +450,7 @@ class Run {
     const bool chose = choice != no_event && event(choice).state == EventState::committed;
     if (chose && event(choice).run_index > event(read).run_index) past.clear(event(choice).run_index);
     Bits before = items_[machine_.event(read).run_index].past;
+    add_forwarded(read, before);
     machine_.event(write).fenced_after.for_each([&](std::size_t fenced) {
       const Event<W>& o = machine_.event(static_cast<EventId>(fenced));
       if (o.state == EventState::absent && !o.failed_early) return;
@@ -463,9 +460,36 @@ class Run {
     return past.is_subset_of(before);
   }
 
-  // What comes before an update whose read is committed and whose write may follow at once.
-  Bits past_of_update(EventId read, EventId write) const {
-    return items_[machine_.event(read).run_index].past | past_between(read, write);
+  // An update that would be one step: its write, and what comes before.
+  struct Update {
+    Key write;
+    Bits past;
+  };
+
+  // An own write whose value the read could have taken before it was in place: nobody can come between the halves of the
+  // update before it is, and the second half is then ready.
+  void add_forwarded(EventId read, Bits& before) const {
+    const Event<W>& e = event(read);
+    if (e.read_from == no_event || event(e.read_from).state != EventState::committed) return;
+    if (!commit_before_.may_forward(e, event(e.read_from))) return;
+    for (auto i = at(e.index); i-- > 0;) {
+      const Event<W>& o = event(events_of(e.thread)[i]);
+      const bool is_in_place = o.kind == EventKind::write && o.state == EventState::committed;
+      if (is_in_place && commit_before_.same_place(o, e)) before.set(o.run_index);
+    }
+  }
+
+  // If the read took its value from this source. The model is asked only if the write is behind a branch on that value.
+  std::optional<Update> update_from(EventId id, std::uint32_t place, std::size_t source, ItemKind kind = ItemKind::read) {
+    const Mark before = mark();
+    std::optional<Update> found;
+    const bool is_fetched = second_half(id) != no_event;
+    if (is_fetched ? outline_read(id, place, source, kind) : commit_read(id, place, source, kind)) {
+      const EventId write = write_at_once(id);
+      if (write != no_event) found = Update{key_of(write), past_of_update(id, write)};
+    }
+    undo(before);
+    return found;
   }
 
   // ---- Locations --------------------------------------------------------------------------------------------------
@@ -588,6 +612,29 @@ class Run {
     return kind == ItemKind::successful_read && failed ? std::nullopt : std::optional(failed);
   }
 
+  // Whether the compare-exchange then fails, as above.
+  std::optional<bool> take_value(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
+    const Location<W>& location = locations_[place];
+    Event<W>& e = machine_.event(id);
+    e.read_from = source == 0 ? no_event : location.order[source - 1];
+    e.value = source == 0 ? location.initial_value : machine_.event(e.read_from).value;
+    e.undefined = source == 0 ? location.initial_undefined : machine_.event(e.read_from).undefined;
+    machine_.note_undefined(e.undefined);
+    const std::optional<bool> failed = fails_as(kind, e);
+    if (failed) e.has_failed = *failed;
+    return failed;
+  }
+
+  // The read of an update, as committed but for the model. Returns false if there is no write then.
+  bool outline_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
+    if (take_value(id, place, source, kind).value_or(true)) return false;
+    Event<W>& e = machine_.event(id);
+    enter_items(id, kind, e.read_from);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    return true;
+  }
+
   bool finish_read(EventId id, ItemKind kind, bool failed) {
     if (!decide()) return false;
     const Event<W>& e = machine_.event(id);
@@ -651,6 +698,11 @@ class Run {
     if (conditional == no_event) return false;
     const Event<W>& write = machine_.event(conditional);
     return machine_.event(write.partner).state == EventState::pending || !machine_.value(write.address_node);
+  }
+
+  // What comes before an update whose read is committed and whose write may follow at once.
+  Bits past_of_update(EventId read, EventId write) const {
+    return items_[machine_.event(read).run_index].past | past_between(read, write);
   }
 
   Bits past_between(EventId read, EventId write) const {

@@ -36,9 +36,12 @@ class Accesses {
       is_unset_.push_back(std::ranges::any_of(
           expression, [](const ExpressionStep& step) { return step.code == ExpressionCode::constant && step.operation != 0; }));
     has_unset_ = std::ranges::find(is_unset_, true) != is_unset_.end();
+    may_be_undefined_ = has_unset_;
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b)
-      for (const Instruction& i : program.block(static_cast<std::int32_t>(b)).code)
+      for (const Instruction& i : program.block(static_cast<std::int32_t>(b)).code) {
         allocates_ = allocates_ || i.operation == Operation::allocate;
+        may_be_undefined_ = may_be_undefined_ || i.is_unset;
+      }
   }
 
   Contents& contents() { return contents_; }
@@ -166,8 +169,15 @@ class Accesses {
     return {value, undefined_at(place, size)};
   }
 
+  // Is anything in the object indeterminate, or in what shares its chunk? Then there are, behind the bytes of the content,
+  // as many that say which bits are.
+  bool is_partly(const Location& place) const {
+    if (place.object != nullptr) return place.object->is_partly;
+    return may_be_undefined_ && place.n_words != 0 && contents_.n_words(*place.content) != place.n_words;
+  }
+
   Value undefined_at(const Location& place, std::uint8_t size) const {
-    if (place.object == nullptr || !place.object->is_partly) return 0;
+    if (!is_partly(place)) return 0;
     Value bits = 0;
     std::memcpy(&bits, contents_.read(*place.content) + 2 * contents_.n_words(*place.content) + place.offset, size);
     return bits;
@@ -554,13 +564,15 @@ class Accesses {
     return !shows;
   }
 
-  void write_undefined(HeapObject& object, std::uint32_t offset, std::uint8_t size, Value bits) {
-    const std::size_t n_words = contents_.n_words(object.content) / (object.is_partly ? 2 : 1);
-    if (!object.is_partly) contents_.resize(object.content, 2 * n_words);
-    std::uint8_t* undefined_bytes = contents_.edit(object.content) + 4 * n_words;
-    std::memcpy(undefined_bytes + offset, &bits, size);
-    object.is_partly = std::any_of(undefined_bytes, undefined_bytes + 4 * n_words, [](std::uint8_t byte) { return byte != 0; });
-    if (!object.is_partly) contents_.resize(object.content, n_words);
+  void write_undefined(const Location& place, std::uint8_t size, Value bits) {
+    const bool was_partly = is_partly(place);
+    const std::size_t n_words = contents_.n_words(*place.content) / (was_partly ? 2 : 1);
+    if (!was_partly) contents_.resize(*place.content, 2 * n_words);
+    std::uint8_t* undefined_bytes = contents_.edit(*place.content) + 4 * n_words;
+    std::memcpy(undefined_bytes + place.offset, &bits, size);
+    const bool remains = std::any_of(undefined_bytes, undefined_bytes + 4 * n_words, [](std::uint8_t byte) { return byte != 0; });
+    if (!remains) contents_.resize(*place.content, n_words);
+    if (place.object != nullptr) place.object->is_partly = remains;
   }
 
   // Breaks the links of other threads.
@@ -569,7 +581,8 @@ class Accesses {
     if (place.content == nullptr) return;
     state.memory.number = unnumbered;
     std::memcpy(contents_.edit(*place.content) + place.offset, &value, size);
-    if (place.object != nullptr && (place.object->is_partly || bits != 0)) write_undefined(*place.object, place.offset, size, bits);
+    const bool remembers = place.object != nullptr || place.n_words != 0;
+    if (remembers && (bits != 0 || is_partly(place))) write_undefined(place, size, bits);
     for (std::size_t u = 0; u < state.threads.size(); ++u) {
       ThreadState& other = state.threads[u];
       const bool breaks = u != at(t) && other.link_size != 0 && address < other.link + other.link_size && other.link < address + size;
@@ -589,6 +602,7 @@ class Accesses {
   std::vector<KnownBits> known_stack_;
   std::vector<bool> is_unset_;  // by expression: is something in it indeterminate?
   bool has_unset_ = false;
+  bool may_be_undefined_ = false;  // are there expressions or allocated objects that are?
   bool allocates_ = false;
   std::vector<Violation> violations_;
 };

@@ -93,7 +93,7 @@ class Ends : protected Choices {
   }
 
   void note_leaks(State& end, std::uint32_t number) {
-    for (const HeapObject& object : lost_objects(end.memory, machine_.contents()))
+    for (const HeapObject& object : lost_objects(end.memory, machine_.map(), machine_.contents()))
       note_violation({ViolationKind::leak, {0, object.block, object.pc}, object.size}, number, found_.parent(number));
   }
 

@@ -79,23 +79,28 @@ inline void watch(UnaryOperator operation, unsigned width, Value operand, Value 
 
 }  // namespace pointers
 
+// Of the content, without those that say which bits are indeterminate.
+inline std::size_t n_bytes(const Contents& contents, const HeapObject& object) {
+  return 4 * contents.n_words(object.content) / (object.is_partly ? 2 : 1);
+}
+
 // Numbers the objects of a state by the order in which threads and memory lead to them. Objects that nothing leads to go;
 // of those that should have been released, one for each place and size stays behind the others.
 class Renumbering {
  public:
-  void apply(State& state, Contents& contents) {
+  void apply(State& state, const MemoryMap& map, Contents& contents) {
     if (state.memory.heap.empty()) return;
     order_.clear();
     new_slot_.assign(slot_of(state.memory.heap.back().start) + std::size_t{1}, unknown);
     for (const ThreadState& thread : state.threads) visit(thread);
-    for (const std::uint32_t chunk : state.memory.chunks) visit(contents, chunk, 4 * contents.n_words(chunk));
+    for (std::size_t c = 0; c < map.n_chunks(); ++c) visit(contents, state.memory.chunks[c], 4 * map.n_words(c));
     for (std::size_t i = 0; i < order_.size(); ++i)
       if (const HeapObject* object = find_object(state.memory, start_of_slot(order_[i])); object != nullptr && object->is_live)
         visit(contents, object->content, n_bytes(contents, *object));
     if (is_identity(state.memory)) return;
     for (ThreadState& thread : state.threads) rename(thread);
     state.memory.number = unnumbered;
-    for (std::uint32_t& chunk : state.memory.chunks) rename(contents, chunk, 4 * contents.n_words(chunk));
+    for (std::size_t c = 0; c < map.n_chunks(); ++c) rename(contents, state.memory.chunks[c], 4 * map.n_words(c));
     rename(state.memory, contents);
   }
 
@@ -121,10 +126,6 @@ class Renumbering {
     for (const Owned& object : thread.owned) visit(object.address);
     if (thread.link_size != 0) visit(thread.link);
     visit(thread.result);
-  }
-
-  static std::size_t n_bytes(const Contents& contents, const HeapObject& object) {
-    return 4 * contents.n_words(object.content) / (object.is_partly ? 2 : 1);
   }
 
   void visit(const Contents& contents, std::uint32_t chunk, std::size_t n_bytes) {
@@ -201,19 +202,20 @@ class Renumbering {
 };
 
 // Objects that should have been released and that no pointer leads to which begins in a global object.
-inline std::vector<HeapObject> lost_objects(Memory& memory, const Contents& contents) {
+inline std::vector<HeapObject> lost_objects(Memory& memory, const MemoryMap& map, const Contents& contents) {
   std::vector<bool> is_reached(memory.heap.size(), false);
-  std::vector<std::uint32_t> pending = memory.chunks;
+  std::vector<std::pair<std::uint32_t, std::size_t>> pending;
+  for (std::size_t c = 0; c < map.n_chunks(); ++c) pending.emplace_back(memory.chunks[c], 4 * map.n_words(c));
   while (!pending.empty()) {
-    const std::uint32_t chunk = pending.back();
+    const auto [chunk, size] = pending.back();
     pending.pop_back();
-    for (std::size_t i = 0; i + 8 <= 4 * contents.n_words(chunk); i += 8) {
+    for (std::size_t i = 0; i + 8 <= size; i += 8) {
       Value value;
       std::memcpy(&value, contents.read(chunk) + i, sizeof value);
       const HeapObject* object = value >= fixed_start ? find_object(memory, value) : nullptr;
       if (object == nullptr || value - object->start >= std::max<Address>(object->size, 1)) continue;
       const auto number = static_cast<std::size_t>(object - memory.heap.data());
-      if (object->is_live && !is_reached[number]) pending.push_back(object->content);
+      if (object->is_live && !is_reached[number]) pending.emplace_back(object->content, n_bytes(contents, *object));
       is_reached[number] = true;
     }
   }
@@ -231,8 +233,7 @@ inline void share(Memory& memory, const Contents& contents, Value value) {
   object->is_shared = true;
   memory.number = unnumbered;
   if (!object->is_live) return;
-  const std::size_t n_bytes = 4 * contents.n_words(object->content) / (object->is_partly ? 2 : 1);
-  for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
+  for (std::size_t i = 0; i + 8 <= n_bytes(contents, *object); i += 8) {
     Value inner;
     std::memcpy(&inner, contents.read(object->content) + i, sizeof inner);
     share(memory, contents, inner);

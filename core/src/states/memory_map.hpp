@@ -45,6 +45,7 @@ struct Location {
   bool is_private = false;  // no other thread can reach them
   bool was_freed = false;
   HeapObject* object = nullptr;  // null: a global one
+  std::uint32_t n_words = 0;     // of the chunk of a global one, without those that say which bits are indeterminate
 };
 
 // Contents of chunks. A chunk that is changed is a draft until `settle`.
@@ -126,7 +127,7 @@ class MemoryMap {
   Memory initial(const Program& program, Contents& contents) const {
     Memory memory;
     std::vector<std::vector<std::uint32_t>> words;
-    for (const std::uint32_t size : chunk_sizes_) words.emplace_back((size + 3) / 4, 0);
+    for (std::size_t c = 0; c < n_chunks(); ++c) words.emplace_back(n_words(c), 0);
     for (const auto& [address, byte] : program.initial_bytes)
       if (const GlobalObject* object = global(address)) {
         auto* bytes = reinterpret_cast<std::uint8_t*>(words[object->chunk].data());
@@ -137,6 +138,9 @@ class MemoryMap {
   }
 
   std::size_t n_chunks() const { return chunk_sizes_.size(); }
+
+  // Without those that say which bits are indeterminate.
+  std::uint32_t n_words(std::size_t chunk) const { return chunk_sizes_[chunk] / 4; }
 
   const GlobalObject* global(Address address) const {
     auto found = std::ranges::upper_bound(objects_, address, {}, &GlobalObject::start);
@@ -159,7 +163,9 @@ class MemoryMap {
     }
     const GlobalObject* object = global(address);
     if (object == nullptr || size > object->size - (address - object->start)) return {};
-    return {&memory.chunks[object->chunk], object->offset + static_cast<std::uint32_t>(address - object->start), object->bit};
+    Location found{&memory.chunks[object->chunk], object->offset + static_cast<std::uint32_t>(address - object->start), object->bit};
+    found.n_words = n_words(object->chunk);
+    return found;
   }
 
   static constexpr Address word_size = 8;

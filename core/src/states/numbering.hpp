@@ -30,7 +30,7 @@ class Numbering {
 
   // `ids_` becomes the numbers of the canonical form of the state.
   void number_components(State& state) {
-    if (machine_.renames()) renumbering_.apply(state, machine_.contents());
+    if (machine_.renames()) renumbering_.apply(state, machine_.map(), machine_.contents());
     if (state.memory.number == unnumbered) machine_.contents().settle(state.memory);
     ids_.resize(1 + state.threads.size());
     ids_[0] = number_of(state.memory, memories_);

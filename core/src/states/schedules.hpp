@@ -25,7 +25,7 @@ class Schedules : protected Ends {
   bool shows(const Violation& violation, State& end) {
     if (violation.kind == ViolationKind::deadlock) return is_deadlock(end);
     if (violation.kind == ViolationKind::leak)
-      return std::ranges::any_of(lost_objects(end.memory, machine_.contents()), [&](const HeapObject& object) {
+      return std::ranges::any_of(lost_objects(end.memory, machine_.map(), machine_.contents()), [&](const HeapObject& object) {
         return object.block == violation.place.block && object.pc == violation.place.pc;
       });
     return !is_sequential(end);

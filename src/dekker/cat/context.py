@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from dekker.cat.emit import Demand
@@ -12,6 +12,7 @@ from dekker.cat.graph import REL, Graph, Node
 from dekker.cat.model import Include
 from dekker.cat.values import Closure, ProcedureValue, Value, as_node
 from dekker.errors import ModelError
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 MAX_EFFORT = 100_000

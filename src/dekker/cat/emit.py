@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.cat.graph import Graph, Node
 from dekker.cat.relational import Check, Fixpoint, Input, Op, RelationalProgram, Step
+from dekker.records import dataclass
 
 _OUTSIDE = -1
 

@@ -5,7 +5,6 @@ Functions are inlined; a recursive definition becomes a least fixpoint, which mu
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -87,6 +86,8 @@ def _name(context: Context, name: syntax.Name, environment: Environment) -> Valu
 
 
 def _unknown(name: syntax.Name, environment: Environment) -> ModelError:
+    import difflib  # noqa: PLC0415 — slow to load
+
     close = difflib.get_close_matches(name.text[:100], [*environment, *_BASE_KINDS], 4, 0.7)
     if close:
         hint = f"did you mean {' or '.join(close)}?"

@@ -11,10 +11,11 @@ the smaller execution if they hold in the larger one; negated ones need not. Fla
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from dekker.cat.relational import Fixpoint, Op, RelationalProgram, Step
+from dekker.records import dataclass
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,9 @@ for the value of a variable once nothing changes any more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from dekker.records import dataclass
 
 SET, REL = "set", "rel"
 

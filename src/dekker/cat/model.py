@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.cat.relational import RelationalProgram
+from dekker.records import dataclass
 from dekker.source import Source
 
 

@@ -8,11 +8,11 @@ difference. `*` is a product where an operand follows, else a closure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dekker.cat import syntax
 from dekker.cat.lexer import INVERSE, OPTION, PLUS, STAR, Token, tokenize
 from dekker.errors import ParseError
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 MAX_DEPTH = 40

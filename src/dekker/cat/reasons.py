@@ -8,13 +8,14 @@ model's file gives to relations are kept on the way. Where there is a choice, th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from dekker.cat.interpreter import OPERATIONS, Slots, SlotValue, base_values, empty_slots, fill_inputs
 from dekker.cat.model import Model
 from dekker.cat.relational import Check, Fixpoint, Op, RelationalProgram, Step
 from dekker.execution import PICK_RELATIONS, Event, Execution, pairs
+from dekker.records import dataclass
 
 Pair = tuple[int, int]
 

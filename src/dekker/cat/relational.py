@@ -10,7 +10,9 @@ id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

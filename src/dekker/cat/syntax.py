@@ -6,8 +6,7 @@ brackets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dekker.records import dataclass
 from dekker.source import Span
 
 

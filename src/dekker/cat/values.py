@@ -5,11 +5,10 @@ Only nodes reach the compiled program; everything else is worked out at compile 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dekker.cat import syntax
 from dekker.cat.graph import REL, SET, Graph, Node
 from dekker.errors import ModelError
+from dekker.records import dataclass
 from dekker.source import Span
 
 

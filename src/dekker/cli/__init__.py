@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ import sys
 
 def main() -> None:
     """Ctrl-C while the rest is loaded ends it at once: an exception in the middle of an import may become another."""
+    gc.disable()  # until the verb is loaded, which makes no garbage
     is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_heeded:
         signal.signal(signal.SIGINT, _end)

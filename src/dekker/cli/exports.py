@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dekker.errors import InputError, UnsupportedError
+from dekker.records import dataclass
 
 if TYPE_CHECKING:
     from dekker.report.check_report import CheckReport

@@ -25,10 +25,7 @@ from dekker.cluster import crew_at
 from dekker.errors import InputError
 from dekker.models import load_model
 from dekker.report.estimate_text import rough
-from dekker.report.execution_text import execution_text, heading
-from dekker.report.explanation import explanation_text
 from dekker.report.herd import herd_text
-from dekker.report.json_lines import json_line
 from dekker.report.record import Record
 from dekker.resources import resident_mb
 from dekker.run.batch import BatchOptions, Test, find_tests, run_batch
@@ -180,6 +177,8 @@ def _records(
 
 def _show(record: Record, json_stream: TextIO | None, quiet: bool, explain: bool) -> None:
     if json_stream is not None:
+        from dekker.report.json_lines import json_line  # noqa: PLC0415 — slow to load
+
         print(json_line(record), file=json_stream, flush=True)
     if record.error is not None:
         print(herd_text(record), file=sys.stderr)
@@ -190,6 +189,9 @@ def _show(record: Record, json_stream: TextIO | None, quiet: bool, explain: bool
 
 
 def _explain(record: Record) -> None:
+    from dekker.report.execution_text import execution_text, heading  # noqa: PLC0415 — slow to load
+    from dekker.report.explanation import explanation_text  # noqa: PLC0415
+
     width = terminal_width()
     if record.explanation is not None:
         print(explanation_text(record.explanation, width))

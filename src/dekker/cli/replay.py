@@ -12,8 +12,8 @@ from dekker.errors import InputError
 from dekker.frontends import read_text
 from dekker.models import load_model
 from dekker.replay import deviations
-from dekker.report.check_report import run_text
 from dekker.report.explanation import reasons_text
+from dekker.report.violation_text import run_text
 from dekker.run.fit import require_fit
 from dekker.run.violations import out_of_order
 from dekker.run.witnesses import reasons_against, witnessed_model, witnessed_program

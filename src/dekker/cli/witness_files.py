@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from dekker.errors import InputError
-from dekker.report.counterexample import RunStyle
-from dekker.report.execution_text import WIDTH
-from dekker.witness import Witness, to_json
+from dekker.report.style import WIDTH, RunStyle
 
 if TYPE_CHECKING:
     from dekker.report.record import Record
+    from dekker.witness import Witness
 
 NARROWEST = 40
 
@@ -45,6 +44,8 @@ def run_style(layout: str, no_color: bool) -> RunStyle:
 
 
 def write_witness(file: Path, witness: Witness) -> None:
+    from dekker.witness import to_json  # noqa: PLC0415 — slow to load, and few write any
+
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(to_json(witness), encoding="utf-8")

@@ -17,10 +17,11 @@ What one explorer would know by itself is kept here:
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.cluster.gathering import Gathering
 from dekker.native import WHOLE_UNIT, Exploration, Known, Rest, Unit, Work, known_at_start, merge_known
+from dekker.records import dataclass
 
 ID_BITS = 32
 """Of the numbers that a call may give to reads."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.cluster.coordinator import Call, Coordinator
 from dekker.cluster.crew import Crew, Patience, wait_for_one
 from dekker.cluster.worker import answer, question_of
 from dekker.native import Exploration, Request, Rest, Work
+from dekker.records import dataclass
 from dekker.resources import resident_mb
 from dekker.run.checkpoint import noted_interrupts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
@@ -49,6 +49,7 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program, Thread
 from dekker.ir.property import Observable, RegisterValue
+from dekker.records import dataclass
 
 NONE = -1
 CONSTANT, REGISTER, UNARY, BINARY, SELECT = range(5)

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dekker.errors import InputError
+from dekker.frontends.default_models import default_model as of_architecture
 from dekker.frontends.dialect import Dialect
 from dekker.ir.program import Program
 from dekker.source import Source
@@ -64,8 +65,6 @@ def read_text(path: str) -> str:
 
 def default_model(program: Program) -> str:
     """The model that a program is checked against if none is named."""
-    from dekker.frontends.litmus import default_model as of_architecture  # noqa: PLC0415
-
     language = _LANGUAGES.get(program.architecture)
     if language is None:
         return of_architecture(program.architecture)
@@ -75,8 +74,6 @@ def default_model(program: Program) -> str:
 
 def model_by_name(paths: Sequence[str]) -> str | None:
     """The same for files that were not read yet, as far as their names say."""
-    from dekker.frontends.litmus import default_model as of_architecture  # noqa: PLC0415
-
     return of_architecture("C") if any(is_c(path) for path in paths) else None
 
 

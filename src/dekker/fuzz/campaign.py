@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import inf
 from time import monotonic, process_time
@@ -19,6 +19,7 @@ from dekker.fuzz.shrink import shrink
 from dekker.ir.text import parse_program as parse_representation
 from dekker.ir.text import print_program
 from dekker.ir.validate import validate
+from dekker.records import dataclass
 from dekker.run.checkpoint import Interrupts, noted_interrupts
 from dekker.run.processes import worker_processes
 from dekker.source import Source
@@ -102,13 +103,15 @@ def _run_program(seed: int, kind: str, coverage: Coverage) -> None:
     coverage.programs += 1
     coverage.kinds[kind] += 1
     coverage.models[drawn.model] += 1
-    judgement = judge(drawn.program, drawn.model, seed)
+    judgement = judge(drawn.program, drawn.model, seed, twin=drawn.twin)
     coverage.engines.update(judgement.engines)
     coverage.violated += judgement.violated
     if judgement.skipped:
         coverage.skipped[judgement.skipped] += 1
     if judgement.problem:
-        small = shrink(print_program(drawn.program), partial(_is_wrong, model=drawn.model, seed=seed), SHRINK_S)
+        small = print_program(drawn.program)
+        if drawn.twin is None or _is_wrong(small, drawn.model, seed):
+            small = shrink(small, partial(_is_wrong, model=drawn.model, seed=seed), SHRINK_S)
         coverage.problems.append(
             Problem(seed, kind, drawn.model, judgement.problem, drawn.text, drawn.extension, small)
         )

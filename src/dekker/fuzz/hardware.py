@@ -8,7 +8,7 @@ succeed. The number of candidate executions is kept within what the oracle can e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol, TypeVar
 
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg
@@ -26,6 +26,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import Condition, Equals, MemoryValue, Observable, Property, Quantifier, RegisterValue
+from dekker.records import dataclass
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
@@ -10,14 +10,15 @@ from dekker.errors import DekkerError, MixedSizes, ModelError, UnsupportedError
 from dekker.fuzz.transformed import TRANSFORMED, require_same_when_transformed, run_transformed
 from dekker.ir.program import Program
 from dekker.models import load_model
+from dekker.records import dataclass
 from dekker.result import Result
 from dekker.run.engines import ORACLE, SINGLE_ENGINES, Disagreement, require_agreement, require_same_states
 from dekker.run.prepare import prepare
 from dekker.task import Limits, Search, Task
 
 TIMEOUT_S = 2.0
-ORACLE_S, ORACLE_ON_C_S = 0.1, 0.5
-"""One program in twenty would take the oracle as long as the others together. What it found until then counts. C
+ORACLE_S, ORACLE_ON_C_S = 0.05, 0.25
+"""One program in twenty would take the oracle longer than the others together. What it found until then counts. C
 programs took long to compile, and so it may take longer for them."""
 UNROLL = 2
 IN_UNITS = "rsmc in units"
@@ -34,10 +35,13 @@ class Judgement:
     violated: bool = False
 
 
-def judge(program: Program, model_name: str, seed: int, timeout_s: float = TIMEOUT_S) -> Judgement:
-    """A crash of an engine is a problem, too. `seed` says how the exploration is split where that is tried."""
+def judge(
+    program: Program, model_name: str, seed: int, timeout_s: float = TIMEOUT_S, twin: Program | None = None
+) -> Judgement:
+    """A crash of an engine is a problem, too. `seed` says how the exploration is split where that is tried. A `twin`
+    must go wrong in the same ways."""
     try:
-        return _judge(program, model_name, seed, timeout_s)
+        return _judge(program, model_name, seed, timeout_s, twin)
     except Disagreement as error:
         return Judgement(problem=error.diagnostic.message)
     except (MixedSizes, ModelError) as error:
@@ -48,7 +52,7 @@ def judge(program: Program, model_name: str, seed: int, timeout_s: float = TIMEO
         return Judgement(problem=f"crash: {type(error).__name__}: {error}")
 
 
-def _judge(program: Program, model_name: str, seed: int, timeout_s: float) -> Judgement:
+def _judge(program: Program, model_name: str, seed: int, timeout_s: float, twin: Program | None) -> Judgement:
     model = load_model(model_name)
     limits = Limits(UNROLL, timeout_s, counts_known_rounds=program.architecture != "C")
     # Atomic sections as all engines can have them.
@@ -77,8 +81,22 @@ def _judge(program: Program, model_name: str, seed: int, timeout_s: float) -> Ju
     for name, result in decided.items():
         if searched is not None and name != states.NAME:
             require_same_states(task, name, result, searched)
+    if twin is not None and rsmc.NAME in decided:
+        _require_same_wrongs(task, decided[rsmc.NAME], rsmc.run(replace(task, program=prepare(twin, model))))
     answered = (*decided, TRANSFORMED) if transformed is not None else tuple(decided)
     if len(answered) < 2:
         return Judgement(answered, skipped="fewer than two engines gave an answer in time")
     violated = any(result.violations or result.deadlocks or result.flags for result in decided.values())
     return Judgement(answered, violated=violated)
+
+
+def _require_same_wrongs(task: Task, result: Result, of_twin: Result) -> None:
+    ours, theirs = _wrongs(result), _wrongs(of_twin)
+    if of_twin.stopped_by is None and ours != theirs:
+        found = f"{', '.join(sorted(ours)) or 'nothing'} instead of {', '.join(sorted(theirs)) or 'nothing'}"
+        where = f"'{task.program.name}' under {task.model.name}"
+        raise Disagreement(f"{rsmc.NAME} finds something else in the twin of {where}: {found}")
+
+
+def _wrongs(result: Result) -> set[str]:
+    return {*(violation.kind for violation in result.violations), *result.flags}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -34,7 +34,7 @@ from dekker.fuzz.hardware import (
 )
 from dekker.fuzz.heap import heap_program
 from dekker.fuzz.lang import lang_program
-from dekker.fuzz.lifetimes import lifetimes_program
+from dekker.fuzz.lifetimes import lifetimes_program, on_the_heap
 from dekker.fuzz.order_pairs import program_of as ordered_program
 from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
@@ -44,6 +44,7 @@ from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
 from dekker.ir.text import print_program
 from dekker.models import OF_C as OF_LANGUAGE
+from dekker.records import dataclass
 from dekker.source import Source
 
 T = TypeVar("T")
@@ -61,12 +62,14 @@ COMPILED = 0.5
 
 @dataclass(frozen=True)
 class Drawn:
-    """A program, its text in its own language with the extension of its files, and the model to run it under."""
+    """A program, its text in its own language with the extension of its files, and the model to run it under. Its
+    `twin` goes wrong in the same ways."""
 
     program: Program
     text: str
     extension: str
     model: str
+    twin: Program | None = None
 
 
 @dataclass(frozen=True)
@@ -163,12 +166,15 @@ def _of_c(
     models: Sequence[str] = OF_C,
     weight: float = COMPILED,
     observed: Sequence[str] = threaded_c.OBSERVED,
+    twin_of: Callable[[str], str | None] = lambda text: None,
 ) -> Kind:
     """C programs. Those variables of `observed` that a program has are its final state, the first 4 bytes of each."""
 
     def drawn(seed: int) -> Drawn:
         text = write(seed)
-        return Drawn(_compiled(text, observed), text, ".c", Random(f"model {seed}").choice(models))
+        other = twin_of(text)
+        twin = None if other is None else _compiled(other, observed)
+        return Drawn(_compiled(text, observed), text, ".c", Random(f"model {seed}").choice(models), twin)
 
     return Kind(drawn, weight, compiled=True)
 
@@ -206,7 +212,7 @@ KINDS: dict[str, Kind] = {
     "heap": _of_c(idioms.heap_program),
     "loops": _of_c(loops_c.loops_program),
     "phases": _of_c(loops_c.phases_program),
-    "lifetimes": _of_c(lifetimes_program),
+    "lifetimes": _of_c(lifetimes_program, twin_of=on_the_heap),
 }
 
 

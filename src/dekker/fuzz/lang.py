@@ -3,7 +3,6 @@ not, indices are computed: that is where candidate selection can go wrong."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 
 from dekker.frontends.lang.syntax import (
@@ -27,6 +26,7 @@ from dekker.frontends.lang.syntax import (
     While,
     Write,
 )
+from dekker.records import dataclass
 from dekker.source import Source
 
 REGISTERS = ("r0", "r1", "r2")

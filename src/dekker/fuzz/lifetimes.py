@@ -1,5 +1,6 @@
-"""Random small C programs about what objects hold and how long they last: locals and memory of the heap of which only
-part is set, copies of it, fields of bits; pointers to locals of blocks, functions and threads that may have ended."""
+"""Random small C programs about what objects hold and how long they last: locals, global variables and memory of the
+heap of which only part is set, copies of it, fields of bits; pointers to locals of blocks, functions and threads that
+may have ended."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ atomic_int x, y;
 int out0, out1;
 _Atomic(int *) shared;
 _Atomic(struct s *) published;
+struct kept { atomic_int word; _Bool flag[2]; int part[2]; struct s whole[2]; };
+struct kept kept;
 static void set(int *p, int k) { if (k) *p = k; }
 static int *leak(int k) { int v = k; int *w = &v; return k > 1 ? w : (int *)&out1; }
 """
@@ -32,6 +35,21 @@ _UNSET = (
     "int a{n}[2]; a{n}[{bit}] = 1; if (a{n}[atomic_load(&x) & 1]) r = 3;",
     "int *h{n} = calloc(1, 4); if (*h{n}) r = 1; free(h{n});",
 )
+_KEPT = (
+    "int u{n}; atomic_store(&keep->word, u{n} & {k});",
+    "int u{n}; atomic_store(&keep->word, (u{n} == 3) | 2);",
+    "int u{n}; atomic_fetch_or(&keep->word, u{n} & {k});",
+    "if (atomic_load(&keep->word) == {k}) r++;",
+    "if (atomic_load(&keep->word) & {k}) r++;",
+    "int e{n} = {k}; if (atomic_compare_exchange_strong(&keep->word, &e{n}, 2)) r++;",
+    "int u{n}; keep->part[me] = u{n} & {k}; r += keep->part[me] & 1; if (keep->part[{bit}] & 2) r = 2;",
+    "_Bool u{n}; if (atomic_load(&x)) u{n} = 1; keep->flag[me] = u{n}; if (atomic_load(&y) && keep->flag[me]) r = 1;",
+    "struct s s{n}; s{n}.{field} = {k}; keep->whole[me] = s{n}; if (keep->whole[me].a == 1) r++;",
+    "struct s s{n}; s{n}.b = {k}; keep->whole[me] = s{n}; if (keep->whole[me].{field}) r++;",
+    "keep->whole[me].{field} = {k}; struct s t{n} = keep->whole[me]; if (t{n}.{field} == 1) r++;",
+    "memset(&keep->whole[me], 0, sizeof(struct s)); keep->word = 0;",
+)
+_KEEPING = "struct kept *keep = &kept;"
 _LIFETIMES = (
     "{{ int v{n} = {k}; atomic_store(&shared, &v{n}); }}",
     "{{ int v{n} = {k}; atomic_store(&shared, &v{n}); atomic_store(&shared, 0); }}",
@@ -55,8 +73,9 @@ def lifetimes_program(seed: int) -> str:
     main = f"""\
 int main(void) {{
   pthread_t t[2];
-  pthread_create(&t[0], 0, f0, 0);
-  pthread_create(&t[1], 0, f1, 0);
+  {_KEEPING}
+  pthread_create(&t[0], 0, f0, keep);
+  pthread_create(&t[1], 0, f1, keep);
   pthread_join(t[0], 0);
   pthread_join(t[1], 0);
   {end}
@@ -66,11 +85,17 @@ int main(void) {{
     return _PRELUDE + "".join(threads) + main
 
 
+def on_the_heap(text: str) -> str | None:
+    """The same with what threads keep globally in memory that was allocated for it."""
+    return text.replace(_KEEPING, "struct kept *keep = calloc(1, sizeof kept);") if "keep->" in text else None
+
+
 def _thread(random: Random, number: int) -> str:
-    kinds = (*_UNSET, *_LIFETIMES, *_PLAIN)
+    kinds = (*_UNSET, *_KEPT, *_LIFETIMES, *_PLAIN)
     statements = [_statement(random, random.choice(kinds), index) for index in range(random.randint(1, 3))]
     body = "\n  ".join(statements)
-    return f"void *f{number}(void *v) {{\n  int r = 0;\n  {body}\n  out{number} = r;\n  return 0;\n}}\n"
+    start = f"struct kept *keep = v;\n  int r = 0, me = {number};"
+    return f"void *f{number}(void *v) {{\n  {start}\n  {body}\n  out{number} = r;\n  return 0;\n}}\n"
 
 
 def _statement(random: Random, text: str, number: int) -> str:

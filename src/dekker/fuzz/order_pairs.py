@@ -9,7 +9,7 @@ pairs can be tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import count
 from random import Random
@@ -29,6 +29,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import Condition, Equals, MemoryValue, Observable, Property, Quantifier, RegisterValue
+from dekker.records import dataclass
 
 FIRST, MIDDLE, LAST = "x", "z", "y"
 LOCATIONS = (FIRST, LAST, MIDDLE)

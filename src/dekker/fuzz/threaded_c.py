@@ -8,8 +8,9 @@ was freed: engines have to agree about that, too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
+
+from dekker.records import dataclass
 
 OBSERVED = ("x", "y", "p", "q", "out0", "out1", "out2")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from dekker.errors import InputError
@@ -18,6 +17,7 @@ from dekker.generate.cycles import canonical, complete, enumerate_resolved, pars
 from dekker.generate.edges import Vocabulary, spell
 from dekker.generate.names import edges_of_name, name_and_rotation
 from dekker.generate.synthesis import Test, synthesise
+from dekker.records import dataclass
 
 __all__ = [
     "ARCHITECTURES",

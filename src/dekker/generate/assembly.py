@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count, zip_longest
 
 from dekker.errors import InputError
 from dekker.generate.edges import Edge, Kind
 from dekker.generate.synthesis import Access, Step, Test
+from dekker.records import dataclass
 
 
 @dataclass

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import product
 
 from dekker.errors import InputError
+from dekker.records import dataclass
 
 
 class Kind(Enum):

@@ -19,11 +19,11 @@ sequentially consistent; and the cycle has such an execution when its from-reads
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from dekker.generate.cycles import Cycle
 from dekker.generate.edges import Edge, Kind
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ Operators are those of `ir.arithmetic` and, on patterns of floating-point number
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dekker.ir.arithmetic import BINARY_OPERATORS, UNARY_OPERATORS, mask
 from dekker.ir.floating import FLOAT_BINARY_OPERATORS, FLOAT_UNARY_OPERATORS
+from dekker.records import dataclass
 
+MAX_NESTING = 100
+"""How deep expressions and formulas of a valid program may nest."""
 ALL_UNARY_OPERATORS = UNARY_OPERATORS | FLOAT_UNARY_OPERATORS
 ALL_BINARY_OPERATORS = BINARY_OPERATORS | FLOAT_BINARY_OPERATORS
 

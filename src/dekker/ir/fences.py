@@ -7,8 +7,9 @@ the fences of another architecture: `sync` and `mfence` both order all four.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
+
+from dekker.records import dataclass
 
 ALL_PAIRS = frozenset(("RR", "RW", "WR", "WW"))
 

@@ -6,10 +6,10 @@ produces a value its first field names the register that takes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from dekker.ir.expressions import Expr
+from dekker.records import dataclass
 
 
 class Order(Enum):

@@ -4,11 +4,11 @@ far from the small numbers that programs compute with."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 
 from dekker.ir.expressions import Address
 from dekker.ir.program import Program
+from dekker.records import dataclass
 
 OBJECTS_START = 0x1000_0000
 FUNCTIONS_START = 0x0100_0000

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from dekker.ir.expressions import Address, Const
 from dekker.ir.instructions import Instruction
 from dekker.ir.property import Property
 from dekker.ir.shapes import Shape
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 SECTION_LOCK = "atomic sections"
@@ -81,3 +82,8 @@ class Program:
     @cached_property
     def object_by_name(self) -> dict[str, Object]:
         return {item.name: item for item in self.objects}
+
+
+def has_sections(program: Program) -> bool:
+    """Atomic ones, of C."""
+    return SECTION_LOCK in program.object_by_name

@@ -5,10 +5,11 @@ Engines that run fixed threads see a `Program`; the thread-modular search sees a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.ir.expressions import Address, Const
 from dekker.ir.program import Program
+from dekker.records import dataclass
 from dekker.source import Span
 
 

@@ -30,7 +30,6 @@ Property
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -39,6 +38,7 @@ from dekker.ir.arithmetic import RMW_OPERATORS
 from dekker.ir.expressions import (
     ALL_BINARY_OPERATORS,
     ALL_UNARY_OPERATORS,
+    MAX_NESTING,
     Address,
     Binary,
     Const,
@@ -88,7 +88,7 @@ from dekker.ir.layout import GAP, OBJECTS_START
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import AddressValue, And, Equals, Formula, Not, Or, RegisterValue, Term
 from dekker.ir.shapes import ArrayShape, Shape
-from dekker.ir.text import MAX_NESTING, print_instruction
+from dekker.records import dataclass
 
 SIZES = frozenset((1, 2, 4, 8))
 
@@ -421,6 +421,8 @@ def _located(function: Function, index: int, problem: _Problem) -> ValidationErr
     if index < 0:
         span = function.span(0) if function.spans else None
         return ValidationError(f"function `{function.name}`: {problem.message}", span, problem.hint)
+    from dekker.ir.text import print_instruction  # noqa: PLC0415 — slow to load
+
     where = f"function `{function.name}`, instruction {index}, `{print_instruction(function.body[index])}`"
     return ValidationError(f"{where}: {problem.message}", function.span(index), problem.hint)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from pathlib import Path
 
-from dekker.cat import Model, compile_model
 from dekker.cat.canonical import Meaning, meaning
-from dekker.cat.files import parse_file, read_source
+from dekker.cat.model import Model
 from dekker.errors import ModelError
+from dekker.models.kept import keep_model, read_model
 from dekker.source import Source, Span
 
 FOLDER = Path(__file__).resolve().parent
@@ -67,19 +67,33 @@ def _is_in_folder(file: str) -> bool:
 
 def describe() -> list[tuple[str, str]]:
     """Name and title of each built-in model."""
+    from dekker.cat.files import parse_file  # noqa: PLC0415 — slow to load
+
     return [(name, parse_file(FOLDER / f"{name}.cat").title) for name in model_names()]
 
 
 @cache
 def _built_in(name: str) -> Model:
-    return compile_model(read_source(FOLDER / f"{name}.cat"), name, (FOLDER,))
+    kept = read_model(name)
+    if kept is not None:
+        return kept
+    model = _compiled(FOLDER / f"{name}.cat")
+    keep_model(model)
+    return model
 
 
 @lru_cache(maxsize=32)
 def _from_file(path: Path, modified: int) -> Model:
     """`modified` makes an edited file a new one."""
-    source = read_source(path)
-    return with_checks(compile_model(source, path.stem, (FOLDER,)), source)
+    model = _compiled(path)
+    return with_checks(model, model.source)
+
+
+def _compiled(path: Path) -> Model:
+    from dekker.cat.compiler import compile_model  # noqa: PLC0415 — slow to load, and most models are kept
+    from dekker.cat.files import read_source  # noqa: PLC0415
+
+    return compile_model(read_source(path), path.stem, (FOLDER,))
 
 
 def with_checks(model: Model, source: Source) -> Model:

@@ -7,7 +7,8 @@ by reading the text with statements in all gaps; nothing here knows more of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from dekker.patch import Gap, Sheet
+from dekker.records import dataclass
 
 _PARTS = {
     "SPLICE": r"\\[ \t]*\r?\n",

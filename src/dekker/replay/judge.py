@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dekker.cat.interpreter import base_values, empty_slots, evaluate, fill_inputs, holds, run_steps
 from dekker.cat.model import Model
 from dekker.cat.relational import Check
 from dekker.execution import Execution, pairs
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True)

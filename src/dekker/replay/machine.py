@@ -15,7 +15,7 @@ What instructions do is in `steps` and `runtime_steps`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from dekker.errors import UnsupportedError
@@ -24,8 +24,9 @@ from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Await, Order
-from dekker.ir.layout import HEADER_SIZE, HEAP_START, end_address, start_address
+from dekker.ir.layout import HEADER_SIZE, end_address, start_address
 from dekker.ir.program import Function
+from dekker.records import dataclass
 from dekker.replay.thin_air import Returned, Shape
 from dekker.replay.words import ZERO, Word, apply, number, taken, with_bits
 from dekker.replay.world import Allocation, Frame, Stack, World
@@ -248,6 +249,10 @@ class Machine:
         self.run.stack = self.stack()
         return End()
 
+    def stop(self) -> End:
+        """The trace ends in the middle of what the thread does."""
+        return self.end(FAILED if self.may_stop else STOPPED)
+
     def note_failure(self, kind: str, message: str, address: int = 0, size: int = 0) -> None:
         """Of which the thread need not know yet."""
         self.run.noted.append(Failure(kind, message, self.run.thread, self.stack(), address, size))
@@ -311,7 +316,7 @@ class Machine:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, which is no event according to its trace")
         item = self.peek()
         if item is None:
-            raise self.end(FAILED if self.may_stop else STOPPED)
+            raise self.stop()
         if item.kind != kind or item.instruction != self.instruction:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, its trace has {self.describe(item)}")
         self.taken += 1
@@ -365,8 +370,7 @@ class Machine:
             self.note_unset(POINTER, address)
         if value.undefined:
             self.note_shown(address.value, size, value, copy=copy)
-            bits = value.undefined & mask(8 * size) if address.value >= HEAP_START else 0
-            self.world.unset_writes[self.offset + self.taken - 1] = (bits, value.origin)
+            self.world.unset_writes[self.offset + self.taken - 1] = (value.undefined & mask(8 * size), value.origin)
         event = self.event("W", address.value, size, value.value, order, tags)
         dependencies = {
             "addr": address.sources,

@@ -7,7 +7,6 @@ of a location have ranks 1, 2, 3, …; accesses of different sizes do not overla
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise, takewhile
 
@@ -26,6 +25,7 @@ from dekker.ir.conditions import Values
 from dekker.ir.layout import header_address, layout, thread_at
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue, Observable, RegisterValue, observables
+from dekker.records import dataclass
 from dekker.replay.failures import failures
 from dekker.replay.machine import Done, Failure, Mismatch, ThreadRun
 from dekker.replay.thin_air import Place, Shape, unjustified

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.cat.model import Model
 from dekker.execution import BASE_RELATIONS, INITIAL_THREAD, Event, Execution, Trace, base_value, pairs
@@ -12,6 +12,7 @@ from dekker.ir.layout import Layout, layout
 from dekker.ir.notation import condition_text, shown_order, value_text
 from dekker.ir.program import Program
 from dekker.models import is_built_in
+from dekker.records import dataclass
 from dekker.replay.findings import findings
 from dekker.replay.frames import function_of_thread, to_frames
 from dekker.replay.judge import judge

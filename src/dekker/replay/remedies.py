@@ -6,11 +6,11 @@ Only this execution is asked about; another one may have the same outcome.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dekker.cat.model import Model
 from dekker.execution import Execution
 from dekker.ir.fences import FENCES
+from dekker.records import dataclass
 from dekker.replay.judge import judge
 from dekker.replay.reordering import Pair, with_fences
 

@@ -9,11 +9,11 @@ away again, one by one, as long as the rest forbids it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 from dekker.cat.model import Model
 from dekker.execution import Event, Execution, Relation, base_value
+from dekker.records import dataclass
 from dekker.replay.judge import judge
 from dekker.shortest_cycle import shortest_cycle
 

@@ -8,8 +8,6 @@ order across full fences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dekker.cat.algebra import composition, identity_on, union
 from dekker.cat.interpreter import base_values, empty_slots, fill_inputs, run_steps
 from dekker.cat.model import Model
@@ -17,6 +15,7 @@ from dekker.execution import Event, Execution, Relation, base_set, base_value, e
 from dekker.ir.layout import layout
 from dekker.ir.program import SECTION_LOCK, Program
 from dekker.models import is_built_in
+from dekker.records import dataclass
 from dekker.shortest_cycle import shortest_cycle
 
 _GLOBAL_ORDERS = {
@@ -34,10 +33,6 @@ class Torn:
 
     inside: Event
     outside: Event
-
-
-def has_sections(program: Program) -> bool:
-    return SECTION_LOCK in program.object_by_name
 
 
 def torn_section(program: Program, model: Model, execution: Execution, thread: int | None = None) -> Torn | None:

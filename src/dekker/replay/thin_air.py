@@ -8,10 +8,11 @@ justifies nothing. Every read must get its value in the end from numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.ir.arithmetic import RMW_OPERATORS
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
+from dekker.records import dataclass
 
 Place = tuple[int, int]
 """A thread and the index of an event in it."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dekker.execution import Trace
 from dekker.ir.expressions import Address, Const
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program, Thread
+from dekker.records import dataclass
 from dekker.replay.machine import Machine, Mismatch, Steps, ThreadRun
 from dekker.replay.runtime_steps import RUNTIME_STEPS, RUNTIME_STEPS_ALONE
 from dekker.replay.steps import STEPS, STEPS_ALONE

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
 from dekker.ir.undefined import of_binary, of_unary, partly
+from dekker.records import dataclass
 from dekker.replay.thin_air import Shape, computed, limited
 
 Origin = int | str | None

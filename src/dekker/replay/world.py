@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from dekker.ir.layout import FREED_WORD, FREED_WORD_SIZE, Layout, header_address, thread_at
 from dekker.ir.memory import InitialMemory
 from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Function, Program
+from dekker.ir.unset import may_be_undefined
+from dekker.records import dataclass
 from dekker.replay.words import Origin, Word
 from dekker.source import Span
 
@@ -85,6 +87,7 @@ class World:
     def __post_init__(self) -> None:
         self.initial = InitialMemory(self.program, self.places)
         self.reuses = reuses_freed_memory(self.program)
+        self.may_be_undefined = may_be_undefined(self.program)
 
     def contains(self, address: int, size: int) -> bool:
         """Whether all these bytes lie in one object."""
@@ -131,12 +134,12 @@ class World:
         return self.unset_writes == self.before.unset_writes
 
     def unset(self, address: int, size: int) -> tuple[int, Origin]:
-        """The indeterminate bits of the initial state. What global objects hold always counts as set."""
+        """The indeterminate bits of the initial state."""
         found = self.allocation_at(address) or (self.before and self.before.allocation_at(address))
-        if not found:
+        if not found and not self.places.contains(address, size):
             self.is_early = self.is_early or (self.before is None and thread_at(address) is None)
             return 0, None
-        whole = 0 if found.zeroed else 0xFF
+        whole = 0xFF if found and not found.zeroed else 0
         bits, origin = 0, None
         for i in range(size):
             known = (0, None) if address + i in self.written else (whole, address)
@@ -163,7 +166,7 @@ class World:
     def write(self, address: int, size: int, word: Word, span: Span | None) -> None:
         for i in range(size):
             self.written[address + i] = (word.value >> 8 * i & 0xFF, span)
-            if word.undefined and self.allocation_at(address):
+            if word.undefined:
                 self.unset_bytes[address + i] = (word.undefined >> 8 * i & 0xFF, word.origin)
             else:
                 self.unset_bytes.pop(address + i, None)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dekker.report.counterexample import LIST, OutOfOrder, RunStyle, counterexample_text, finding_text
-from dekker.report.execution_text import WIDTH, execution_text, heading
+from dekker.records import dataclass
 from dekker.report.record import NO_END, said_limit, why_undecided
-from dekker.report.run_rows import user_frames
 from dekker.report.schedule_text import schedule_record, schedule_text
+from dekker.report.style import LIST, WIDTH, RunStyle
 from dekker.result import Result, Verdict
-from dekker.source import Diagnostic, Source, Span, whole_call
+from dekker.source import Span
 from dekker.task import Limits
-from dekker.witness import Finding, Frames, Witness, to_plain
+
+if TYPE_CHECKING:
+    from dekker.report.counterexample import OutOfOrder
+    from dekker.witness import Finding, Frames, Witness
 
 STATISTICS = (
     *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "commits", "checks"),
@@ -68,51 +70,13 @@ def check_text(report: CheckReport, width: int = WIDTH, style: RunStyle = LIST) 
     """The verdict with what it covers, each violation with its source line, and the run that shows the first."""
     lines = [f"{report.verdict.value} under {report.model}: {coverage(report)} ({report.engine})"]
     lines += (f"{'':2}{line}" for line in fine_print(report))
-    for violation in report.violations:
-        lines += ["", *violation_lines(violation)]
-    shown = next((item for item in report.violations if item.witness is not None), None)
-    if shown is not None and shown.witness is not None:
-        head = "The run that shows it:\n\n" if shown.witness.program.sources else ""
-        lines += ["", head + _run_itself(shown.witness, shown.order, width, style)]
+    if report.violations:
+        from dekker.report.violation_text import violations_text  # noqa: PLC0415 — slow to load
+
+        lines += violations_text(report.violations, width, style)
     if report.result.examples.schedule:
         lines += ["", schedule_text(report.result.examples.schedule)]
     return "\n".join(lines)
-
-
-def run_text(witness: Witness, order: OutOfOrder | None, width: int = WIDTH, style: RunStyle = LIST) -> str:
-    """A witness alone: what it shows, and the run."""
-    if not witness.program.sources or witness.violation is None:
-        return f"{heading(witness)}\n\n{execution_text(witness, width)}"
-    about = "\n".join(finding_text(witness.violation, witness))
-    return f"{heading(witness)}\n{about}\n\n{_run_itself(witness, order, width, style)}\n"
-
-
-def _run_itself(witness: Witness, order: OutOfOrder | None, width: int, style: RunStyle) -> str:
-    """By lines of the source for a program that was compiled, else event by event."""
-    if not witness.program.sources or witness.violation is None:
-        return f"{heading(witness)}\n\n{execution_text(witness, width)}"
-    return counterexample_text(witness, order, width, style=style)
-
-
-def violation_lines(violation: CheckViolation) -> list[str]:
-    finding = violation.finding
-    head = Diagnostic(f"{finding.kind}: {finding.message}", place_of(violation)).render("violation")
-    return [head, *finding_text(finding, violation.witness)]
-
-
-def place_of(violation: CheckViolation) -> Span | None:
-    """The place in the user's file, which for what happens inside of a library is that of the call."""
-    stack = user_frames(violation.finding.stack)
-    place, witness = (stack[-1] if stack else None), violation.witness
-    own = violation.span
-    if place is None or (own is not None and (own.source.name, own.line) == (place.file, place.line)):
-        return own
-    sources = witness.program.sources if witness is not None else ()
-    source = next((Source(item.file, item.text) for item in sources if item.file == place.file), None)
-    if source is None or not 0 < place.line <= len(source.line_starts):
-        return own
-    start = source.line_starts[place.line - 1] + max(0, place.column - 1)
-    return whole_call(Span(source, start, start + 1))
 
 
 def coverage(report: CheckReport) -> str:
@@ -221,6 +185,8 @@ def check_record(report: CheckReport, *, witness: bool = True) -> dict[str, obje
 
 def _violation(violations: tuple[CheckViolation, ...], with_witness: bool) -> dict[str, object]:
     """The first, perhaps with its witness, and the others without."""
+    from dekker.witness import to_plain  # noqa: PLC0415 — slow to load
+
     first, *others = violations
     witness = None if first.witness is None or not with_witness else to_plain(first.witness)
     found = {**_described(first), "witness": witness}
@@ -228,6 +194,8 @@ def _violation(violations: tuple[CheckViolation, ...], with_witness: bool) -> di
 
 
 def _described(violation: CheckViolation) -> dict[str, object]:
+    from dekker.report.violation_text import place_of  # noqa: PLC0415 — slow to load
+
     finding, span, witness = violation.finding, place_of(violation), violation.witness
     thread = finding.thread if finding.thread >= 0 else None
     return {

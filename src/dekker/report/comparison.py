@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from dekker.report.check_report import CheckReport, check_record, place_of
+from dekker.report.check_report import CheckReport, check_record
+from dekker.report.violation_text import place_of
 from dekker.result import Result, Verdict
 
 HEADS = ("model", "verdict", "traces", "blocked", "time", "engine", "what")

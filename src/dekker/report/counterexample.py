@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dekker.execution import INITIAL_THREAD
-from dekker.report.execution_text import WIDTH, wrapped
+from dekker.records import dataclass
+from dekker.report.execution_text import wrapped
 from dekker.report.run_rows import Row, Rows, user_frames
+from dekker.report.style import LIST, WIDTH, RunStyle
 from dekker.witness import GONE, Finding, Frames, Witness, WitnessEvent, WitnessFrame
 
 FIRST_ROWS, LAST_ROWS = 12, 28
@@ -18,17 +19,6 @@ WIDEST_EVENT = 48
 SHORTEST_SOURCE = 20
 LONGEST_QUOTE = 60
 _TEXT_COLUMN = 8
-
-
-@dataclass(frozen=True)
-class RunStyle:
-    """`table`: threads side by side, if the width is enough for that."""
-
-    table: bool = False
-    color: bool = False
-
-
-LIST = RunStyle()
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dekker.records import dataclass
 from dekker.transform.describe import AccessView, CycleView, ThreadView
 
 

@@ -7,9 +7,9 @@ from itertools import zip_longest
 from textwrap import wrap
 
 from dekker.execution import INITIAL_THREAD
+from dekker.report.style import WIDTH
 from dekker.witness import SATISFIES, VIOLATES, Pair, Witness, WitnessEvent
 
-WIDTH = 100
 NO_BREAK = "\u00a0"
 ARROW = f"{NO_BREAK}->{NO_BREAK}"
 GAP = "   "

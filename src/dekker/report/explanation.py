@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from textwrap import wrap
 
 from dekker.cat.reasons import Chain, Link, Reason
-from dekker.report.execution_text import NO_BREAK, WIDTH, event_text, execution_text, wrapped
+from dekker.records import dataclass
+from dekker.report.execution_text import NO_BREAK, event_text, execution_text, wrapped
+from dekker.report.style import WIDTH
 from dekker.witness import Witness
 
 COMMUNICATION = frozenset(("rf", "rfe", "rfi", "co", "coe", "coi", "fr", "fre", "fri"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dekker.records import dataclass
 from dekker.report.cycles_text import cycle_record
 from dekker.transform.describe import CycleView
 

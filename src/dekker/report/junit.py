@@ -7,12 +7,13 @@ nobody should take either for a success.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from dekker.report.check_report import CheckReport, check_text, place_of
+from dekker.records import dataclass
+from dekker.report.check_report import CheckReport, check_text
 from dekker.report.execution_text import execution_text, heading
 from dekker.report.herd import herd_text
 from dekker.report.record import Record
+from dekker.report.violation_text import place_of
 from dekker.report.xml_text import Element, xml_document
 from dekker.result import Verdict
 

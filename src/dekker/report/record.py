@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from dekker.errors import DekkerError
 from dekker.ir.layout import layout
 from dekker.ir.notation import condition_text, shown_order, value_text
 from dekker.ir.program import Program
 from dekker.ir.property import Quantifier
-from dekker.report.counterexample import OutOfOrder
-from dekker.report.explanation import Explanation
+from dekker.records import dataclass
 from dekker.result import Result, Verdict, verdict
 from dekker.source import Diagnostic
-from dekker.witness import Witness
+
+if TYPE_CHECKING:
+    from dekker.report.counterexample import OutOfOrder
+    from dekker.report.explanation import Explanation
+    from dekker.witness import Witness
 
 KINDS = {
     Quantifier.EXISTS: "Allowed",

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import groupby
 
 from dekker.execution import INITIAL_THREAD
+from dekker.records import dataclass
 from dekker.source import is_library
 from dekker.witness import LIBRARY_MEMORY, Frames, Witness, WitnessEvent, WitnessFrame
 

@@ -7,9 +7,9 @@ it sees, as far as that is possible, and that each column is in program order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 
+from dekker.records import dataclass
 from dekker.report.counterexample import OutOfOrder
 from dekker.report.run_order import run_order
 from dekker.report.run_rows import Row, Rows

@@ -8,10 +8,11 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from dekker.errors import UnsupportedError
-from dekker.report.check_report import CheckReport, CheckViolation, place_of
+from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.report.counterexample import row_texts
 from dekker.report.run_rows import Row, Rows, user_frames
 from dekker.report.svcomp import interleaving
+from dekker.report.violation_text import place_of
 from dekker.witness import Witness, WitnessFrame
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

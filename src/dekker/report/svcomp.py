@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dekker.errors import InputError, UnsupportedError
-from dekker.report.check_report import CheckReport, CheckViolation, place_of
+from dekker.records import dataclass
+from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.report.run_order import run_order
 from dekker.report.run_rows import Row, Rows, user_frames
+from dekker.report.violation_text import place_of
 from dekker.result import Verdict
 from dekker.witness import DEADLOCK, FLAG, Witness
 

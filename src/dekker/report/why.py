@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dekker.cat.reasons import Chain, Link, Reason
+from dekker.records import dataclass
 from dekker.report.counterexample import OutOfOrder, counterexample_text
-from dekker.report.execution_text import WIDTH, execution_text, wrapped
+from dekker.report.execution_text import execution_text, wrapped
 from dekker.report.explanation import COMMUNICATION, label
 from dekker.report.run_rows import user_frames
+from dekker.report.style import WIDTH
 from dekker.witness import Witness, WitnessFrame
 
 POSSIBLE, IMPOSSIBLE, UNDECIDED = "possible", "impossible", "undecided"

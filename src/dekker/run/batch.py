@@ -6,9 +6,10 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dekker.cat.model import Model
 from dekker.errors import DekkerError, InputError, LimitReached, UnsupportedError
@@ -17,16 +18,19 @@ from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import load_model
 from dekker.native import Explore, explorer_with
+from dekker.records import dataclass
 from dekker.report.record import Record, record_error, record_result, record_stopped
 from dekker.resources import Command
 from dekker.result import Result
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare
-from dekker.run.side_by_side import Death, run_side_by_side
 from dekker.run.supervision import supervised
 from dekker.source import Source
 from dekker.task import Limits, Progress, Search, Task, Watcher
-from dekker.witness import ModelText
+
+if TYPE_CHECKING:
+    from dekker.run.side_by_side import Death
+    from dekker.witness import ModelText
 
 LARGEST_CHUNK = 16
 DEFAULT_SEARCH = Search()
@@ -220,6 +224,8 @@ def run_batch(
     if len(tests) <= 1 or (jobs <= 1 and not (limited and Command.is_one)):
         yield from map(partial(work, progress=progress), tests)
         return
+    from dekker.run.side_by_side import run_side_by_side  # noqa: PLC0415 — slow to load
+
     size = chunk_size(len(tests), jobs)
     chunks = [tests[start : start + size] for start in range(0, len(tests), size)]
     yield from run_side_by_side(work, chunks, min(jobs, len(tests)), partial(_record_of_death, options=options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,12 @@ from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.models import OF_C, load_model
 from dekker.native import Explore, explore, explorer_with
+from dekker.records import dataclass
 from dekker.report.check_report import CheckReport, CheckViolation
 from dekker.result import Result, Verdict, verdict
-from dekker.run.checkpoint import DEFAULT_EVERY_S, Checkpoints, read_checkpoint
-from dekker.run.checkpoint_file import require_place
 from dekker.run.engines import TRANSFORM, run_engine
 from dekker.run.prepare import prepare, with_reuse
-from dekker.run.slices import NOT_BEGUN
+from dekker.run.slices import DEFAULT_EVERY_S, NOT_BEGUN
 from dekker.run.slices import Progress as Done
 from dekker.run.splitting import run_splitting
 from dekker.run.supervision import supervised
@@ -38,9 +37,8 @@ ARCHITECTURE_OF_C = "C"
 UNCHECKED = (
     *("strict aliasing", "alignment", "unsequenced side effects", "computations with unrelated pointers"),
     *("indices beyond an inner array", "writes to constants", "calls with another type than the function has"),
-    *("memory that is released otherwise than it was allocated", "indeterminate parts of what global variables hold"),
-    *("spin locks and read locks that another thread unlocks", "a std::mutex that ends while it is locked"),
-    "allocations that fail",
+    *("memory that is released otherwise than it was allocated", "a std::mutex that ends while it is locked"),
+    *("spin locks and read locks that another thread unlocks", "allocations that fail"),
 )
 OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4
@@ -123,6 +121,8 @@ def undecided(paths: Sequence[str], options: CheckOptions, reason: str) -> Check
 
 def _check(paths: Sequence[str], options: CheckOptions, progress: Progress | None) -> CheckReport:
     if options.checkpoint is not None:
+        from dekker.run.checkpoint_file import require_place  # noqa: PLC0415 — rarely needed
+
         require_place(options.checkpoint)
     program = read_program(paths, options)
     if options.leaks:
@@ -145,12 +145,17 @@ def _explorer(options: CheckOptions, about: dict[str, Any] | None) -> Explorer |
     return _checkpoints(options.checkpoint, about or {}, options)
 
 
-def _checkpoints(file: str, about: dict[str, Any], options: CheckOptions, done: Done = NOT_BEGUN) -> Checkpoints:
+def _checkpoints(file: str, about: dict[str, Any], options: CheckOptions, done: Done = NOT_BEGUN) -> Explorer:
+    from dekker.run.checkpoint import Checkpoints  # noqa: PLC0415 — slow to load, and rarely needed
+
     return Checkpoints(Path(file), about, options.checkpoint_s, done, options.explore or explore)
 
 
 def resume(file: str, options: CheckOptions, progress: Progress | None = None) -> CheckReport:
     """Goes on from a checkpoint. Of the options, only limits of time, memory and traces, and jobs, count."""
+    from dekker.run.checkpoint import read_checkpoint  # noqa: PLC0415
+    from dekker.run.checkpoint_file import require_place  # noqa: PLC0415
+
     started = time.perf_counter()
     checkpoint = read_checkpoint(Path(file))
     task, about = checkpoint.task, checkpoint.about

@@ -8,23 +8,23 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from dekker.native import Exploration, Explore, Request, Work, explore
+from dekker.records import dataclass
 from dekker.replay.record import model_text
 from dekker.run.checkpoint_file import damaged, read_content, write_content
 from dekker.run.checkpoint_form import from_plain, read_as, to_plain
 from dekker.run.program_texts import REPRESENTATION, program_text, read_program_text
-from dekker.run.slices import NOT_BEGUN, TRACES, Progress, traces_left, with_limits_left
+from dekker.run.slices import DEFAULT_EVERY_S, NOT_BEGUN, TRACES, Progress, traces_left, with_limits_left
 from dekker.run.witnesses import load_model_text
 from dekker.source import Source
 from dekker.task import Limits, Task
 from dekker.witness import ProgramText, texts_from_plain, texts_to_plain
 
 FIRST_SLICE_S = 0.2
-DEFAULT_EVERY_S = 30.0
 WRONG_UNIT = "a unit of work"
 """With which the core complains."""
 SHARE_OF_WRITING = 20

@@ -6,10 +6,11 @@ A bound that cuts nothing is the last: with a larger one there would be the same
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 
 from dekker.ir.property import Quantifier
+from dekker.records import dataclass
 from dekker.result import Result, Verdict, verdict
 from dekker.task import Task, Watcher, with_time_left
 

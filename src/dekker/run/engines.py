@@ -10,14 +10,14 @@ from dataclasses import replace
 from functools import partial
 from time import monotonic
 
+from dekker.engines import states
 from dekker.engines.rsmc import engine as rsmc
-from dekker.engines.states import engine as states
 from dekker.errors import DekkerError, InputError, MixedSizes, UnsupportedError
+from dekker.ir.program import has_sections
 from dekker.models import shipped_as
-from dekker.result import ENDED_WAITING, Result, Verdict, Violation, verdict
+from dekker.result import ENDED_WAITING, LEFT_OUT, Result, Verdict, Violation, verdict
 from dekker.run.deepening import Deepening, deepened, goes_wrong
 from dekker.run.open_loops import open_loop
-from dekker.run.sections import run_with_sections
 from dekker.run.turns import may_take_turns, run_in_turns
 from dekker.task import Task, with_time_left
 
@@ -185,7 +185,10 @@ def _findings(result: Result) -> dict[str, frozenset[object]]:
 
 def differences(results: Sequence[Result]) -> list[str]:
     """What the results disagree about."""
-    counted = not any(result.statistics.get(ENDED_WAITING) for result in results)
+    left_out = any(result.statistics.get(LEFT_OUT) for result in results)
+    if left_out:  # others may be cut in what was left out, and have deadlocks behind it
+        results = [replace(result, cut=0, deadlocks=bool(result.deadlocks)) for result in results]
+    counted = not left_out and not any(result.statistics.get(ENDED_WAITING) for result in results)
     first, *others = (answer(result, counted=counted) for result in results)
     return [key for key in first if any(other[key] != first[key] for other in others)]
 
@@ -244,7 +247,12 @@ def run_engine(name: str | None, task: Task) -> tuple[str, Result]:
     """The result, and which engine gave it. None stands for rsmc, or the oracle for what that cannot run, or
     states where that ends earlier; `auto` for states where the rule in docs/states.md says so, else the same as
     None. Violations in which an atomic section is seen half done are none."""
-    return run_with_sections(partial(_run_named, name), task, name)
+    run = partial(_run_named, name)
+    if name == states.NAME or not has_sections(task.program):
+        return run(task)
+    from dekker.run.sections import run_with_sections  # noqa: PLC0415 — few programs have any
+
+    return run_with_sections(run, task, name)
 
 
 def _run_named(name: str | None, task: Task) -> tuple[str, Result]:

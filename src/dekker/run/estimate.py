@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 
 from dekker.engines.rsmc import engine as rsmc
@@ -28,6 +28,7 @@ from dekker.errors import UnsupportedError
 from dekker.ir.instructions import Await
 from dekker.ir.program import Program
 from dekker.native import ProbeGuide
+from dekker.records import dataclass
 from dekker.task import Task
 
 DEFAULT_SECONDS = 5.0

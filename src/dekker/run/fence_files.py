@@ -10,13 +10,14 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dekker.errors import InputError
 from dekker.frontends import is_c, parse_files, parse_program, read_text
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
+from dekker.records import dataclass
 from dekker.run.check import CheckOptions
 from dekker.run.prepare import with_reuse
 from dekker.source import Source, is_library, with_line_feeds

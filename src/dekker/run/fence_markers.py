@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.errors import InputError
 from dekker.frontends import C_EXTENSIONS, is_c
@@ -18,6 +18,7 @@ from dekker.ir.program import Function, Program
 from dekker.patch import Gap, Patched, Sheet, insert
 from dekker.patch.c_source import c_sheet
 from dekker.patch.other_sources import litmus_sheet, rsmc_sheet
+from dekker.records import dataclass
 from dekker.run.check import CheckOptions, read_program
 from dekker.run.fence_files import Files, Reading, files_of, same_file
 from dekker.source import Source, Span

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.cat.model import Model
 from dekker.execution import Execution
 from dekker.ir.program import Program
+from dekker.records import dataclass
 from dekker.replay import replay
 from dekker.replay.judge import judge
 from dekker.replay.rebuild import Mismatch

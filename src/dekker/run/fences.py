@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePath
 
 from dekker.cat.model import Model
@@ -15,6 +15,7 @@ from dekker.ir.instructions import Assign, Fence, Print
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Quantifier
 from dekker.models import load_model
+from dekker.records import dataclass
 from dekker.replay.demangle import demangled
 from dekker.report.check_report import CheckReport
 from dekker.report.fences_text import NO_HELP, NONE_NEEDED, PLACED, UNDECIDED, WRONG_ANYWAY, FencesReport, FenceView

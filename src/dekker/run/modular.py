@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.engines.modular.engine import ModularOptions
 from dekker.engines.modular.engine import run as run_modular
@@ -12,6 +12,7 @@ from dekker.frontends import is_c, read_text
 from dekker.frontends.lang import parse_system
 from dekker.ir.thread_classes import System, atoms
 from dekker.modular_result import ModularResult
+from dekker.records import dataclass
 from dekker.result import Verdict
 from dekker.run.check import OPEN_POINTERS, leaves_pointers_open, partial_ranges
 from dekker.source import Source

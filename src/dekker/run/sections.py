@@ -9,17 +9,18 @@ is no answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 
+from dekker.engines import states
 from dekker.engines.rsmc import engine as rsmc
-from dekker.engines.states import engine as states
 from dekker.errors import UnsupportedError
 from dekker.execution import Event, Trace
 from dekker.models import is_built_in
+from dekker.records import dataclass
 from dekker.replay import replay
 from dekker.replay.machine import Failure
-from dekker.replay.sections import Torn, has_sections, torn_section
+from dekker.replay.sections import Torn, torn_section
 from dekker.result import Result, Violation
 from dekker.run.deepening import deepened
 from dekker.task import Task, with_time_left
@@ -35,9 +36,7 @@ Run = Callable[[Task], tuple[str, Result]]
 
 
 def run_with_sections(run: Run, task: Task, asked: str | None) -> tuple[str, Result]:
-    """`asked` is the engine that the user asked for, if it is one."""
-    if not has_sections(task.program) or asked == states.NAME:
-        return run(task)
+    """`asked` is the engine that the user asked for, if it is one, and not states."""
     task, started = replace(task, examples=True), monotonic()
     name, result = run(task)
     if name == states.NAME or not _goes_wrong(result):

@@ -8,11 +8,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
+from dekker.records import dataclass
 from dekker.run.processes import belong_to_the_parent
 from dekker.run.supervision import last_words
 

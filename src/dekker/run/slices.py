@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.native import EVERYTHING, Exploration, Request, Rest
+from dekker.records import dataclass
 from dekker.run.parts import NOTHING, put_together
 from dekker.task import EARLIER, Limits
 
 VIOLATION, TRACES = "violation", "traces"
+DEFAULT_EVERY_S = 30.0
+"""Between checkpoints."""
 PARTIAL_BY_ITSELF = ("events",)
 """What makes an answer partial although nothing is left. Limits of time, memory and traces cut off what is left."""
 

@@ -7,14 +7,15 @@ bound for them, may tell what is beyond.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import monotonic
 
+from dekker.engines import states
 from dekker.engines.rsmc import engine as rsmc
-from dekker.engines.states import engine as states
 from dekker.errors import UnsupportedError
 from dekker.models import shipped_as
 from dekker.native import Exploration, Request, Work, explore
+from dekker.records import dataclass
 from dekker.result import Result
 from dekker.run.deepening import Deepening, goes_wrong
 from dekker.run.slices import NOT_BEGUN, Progress, with_limits_left

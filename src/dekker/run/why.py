@@ -8,7 +8,7 @@ model.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from dekker.cat.model import Model
@@ -20,10 +20,12 @@ from dekker.ir.layout import layout
 from dekker.ir.notation import formula_text, shown_order, value_text
 from dekker.ir.program import Program
 from dekker.models import load_model, shipped_as
+from dekker.records import dataclass
 from dekker.replay import replay
 from dekker.replay.remedies import keeper, remedies
 from dekker.replay.reordering import STRONG_FENCES
-from dekker.report.check_report import CheckReport, CheckViolation, place_of
+from dekker.report.check_report import CheckReport, CheckViolation
+from dekker.report.violation_text import place_of
 from dekker.report.why import (
     IMPOSSIBLE,
     POSSIBLE,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dekker.cat import Model, compile_model
+from dekker.cat.model import Model
 from dekker.cat.reasons import Reason, explain
-from dekker.engines.axiomatic import engine as axiomatic
-from dekker.engines.axiomatic.rejected import rejected
 from dekker.errors import DekkerError, InputError
 from dekker.execution import Trace
 from dekker.ir.conditions import formula_holds
@@ -102,6 +100,9 @@ def _witness(task: Task, engine: str, trace: Trace, wanted: Wanted | None = None
 
 def explanation(task: Task) -> Explanation:
     """Which axioms rule out what the condition asks about."""
+    from dekker.engines.axiomatic import engine as axiomatic  # noqa: PLC0415 — slow to load, and few ask for it
+    from dekker.engines.axiomatic.rejected import rejected  # noqa: PLC0415
+
     program, model = task.program, task.model
     formula = asked_formula(program)
     if task.limits.timeout_s is None:
@@ -144,6 +145,8 @@ def witnessed_model(witness: Witness) -> Model:
 
 
 def load_model_text(model: ModelText) -> Model:
+    from dekker.cat.compiler import compile_model  # noqa: PLC0415 — slow to load, and most models are kept
+
     if model.text is None:
         if model.name not in model_names():
             raise InputError(f"the witness names the model {model.name!r}, which does not ship, and has no text of it")

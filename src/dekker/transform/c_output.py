@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -56,6 +56,7 @@ from dekker.ir.property import (
     Truth,
     observables,
 )
+from dekker.records import dataclass
 from dekker.source import Span
 from dekker.transform.c_expressions import c_expression
 from dekker.transform.instrument import Instrumented

@@ -6,9 +6,9 @@ A thread that starts another runs beside it only from there on, and, if it is on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dekker.ir.instructions import Join
+from dekker.records import dataclass
 from dekker.transform.flow_graph import FlowGraph
 from dekker.transform.points_to import PointsTo
 from dekker.transform.values import ONLY_ZERO, Handle, Target

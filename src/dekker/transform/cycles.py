@@ -25,11 +25,11 @@ link may hold because of what comes before the write in its thread, and then no 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from dekker.records import dataclass
 from dekker.transform.classes import Classes, EventClass
 from dekker.transform.reach import components
 

@@ -9,7 +9,6 @@ the two. As soon as nothing on a way depends on the read any more, the rest is w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from dekker.ir.expressions import Expr, registers
 from dekker.ir.fences import FENCES
@@ -30,6 +29,7 @@ from dekker.ir.instructions import (
     Store,
     StoreConditional,
 )
+from dekker.records import dataclass
 from dekker.transform.flow_graph import FlowGraph
 
 MOST_STATES = 5_000

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.ir.families import family_of
 from dekker.ir.shapes import part_name
+from dekker.records import dataclass
 from dekker.source import Span
 from dekker.transform.classes import Classes, EventClass
 from dekker.transform.cycles import Cycle, Segment, is_critical, relaxed_links

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dekker.ir.instructions import MEMORY_ACCESSES, Instruction
 from dekker.ir.program import Program
+from dekker.records import dataclass
 from dekker.source import Span
 
 

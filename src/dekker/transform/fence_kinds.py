@@ -7,12 +7,12 @@ them. What a fence costs by default is a rough guess: a full fence waits for sto
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dekker.errors import UnsupportedError
 from dekker.ir.fences import FENCES
 from dekker.ir.passes.atomic_mappings import MAPPINGS
 from dekker.models import OF_C
+from dekker.records import dataclass
 from dekker.transform.rules import Rules
 
 FULL, LIGHT = 3.0, 1.0

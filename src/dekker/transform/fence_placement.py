@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Exit, Fence, Join, Spawn
+from dekker.records import dataclass
 from dekker.transform.classes import Classes
 from dekker.transform.cycles import Cycle, Segment, fence_in_front_suffices, relaxed_links, too_weakly_fenced
 from dekker.transform.fence_kinds import FenceKinds

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.ir.flow import successors
 from dekker.ir.instructions import (
@@ -27,6 +27,7 @@ from dekker.ir.instructions import (
     Spawn,
 )
 from dekker.ir.program import Function
+from dekker.records import dataclass
 from dekker.transform.points_to import PointsTo
 
 MOST_NODES = 150_000

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from dekker.ir.fences import FENCES
@@ -39,6 +39,7 @@ from dekker.ir.instructions import (
     Spawn,
 )
 from dekker.ir.program import Program
+from dekker.records import dataclass
 from dekker.transform.concurrency import Concurrency, concurrency
 from dekker.transform.dependencies import Following, follow_dependencies
 from dekker.transform.events import AccessPoint

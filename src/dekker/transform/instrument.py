@@ -14,7 +14,7 @@ for what its value rests on, so that no value justifies itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -33,6 +33,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.unset import may_be_undefined
+from dekker.records import dataclass
 from dekker.transform.events import AccessPoint, instruction_at
 from dekker.transform.machine import FEATURES, SLOT_COUNT, Size, machine_for
 from dekker.transform.possible_values import ValueSets

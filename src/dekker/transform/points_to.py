@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import layout
 from dekker.ir.passes.reuse import is_reusable
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 from dekker.transform.values import (
     ANY_NUMBER,
     NOTHING,

@@ -9,7 +9,7 @@ thin air: then a value passes through memory no more often than the program writ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 from math import inf, prod
@@ -51,6 +51,7 @@ from dekker.ir.instructions import (
 from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 from dekker.transform.points_to import PointsTo, analyse
 from dekker.transform.sizes import comes_back, executions
 from dekker.transform.values import Allocation

@@ -7,7 +7,8 @@ successors are and reach. A *blocking* node is reached, but nothing behind it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,7 @@ from dekker.ir.instructions import (
 from dekker.ir.passes.compile_atomics import C11
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
+from dekker.records import dataclass
 from dekker.source import Span
 from dekker.transform.events import AccessPoint
 from dekker.transform.machine import FEATURES, Size

@@ -7,13 +7,14 @@ POWER it has one global order, which ours has not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.cat.model import Model
 from dekker.errors import UnsupportedError
 from dekker.ir.fences import ALL_PAIRS
 from dekker.ir.instructions import Order
 from dekker.models import shipped_as
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ even the pairs are too many, all unsafe ones that may be on a cycle are delayed;
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from itertools import islice, product
 
 from dekker.ir.program import Program
+from dekker.records import dataclass
 from dekker.transform.breaking import Points, all_unsafe, closure, delayed_with, ways_to_break
 from dekker.transform.classes import Classes, EventClass, classes_of
 from dekker.transform.cover import cover_walks

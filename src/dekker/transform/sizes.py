@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Any
 
@@ -11,6 +11,7 @@ from dekker.ir.expressions import Address
 from dekker.ir.flow import successors
 from dekker.ir.instructions import Await, Call, Instruction, Spawn
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 
 Weight = Callable[[str, int, Instruction], float]
 

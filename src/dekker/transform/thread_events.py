@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from dekker.ir.instructions import Join, Spawn
+from dekker.records import dataclass
 from dekker.transform.flow_graph import FlowGraph
 from dekker.transform.points_to import PointsTo
 from dekker.transform.values import NUMBER, ONLY_ZERO, Handle

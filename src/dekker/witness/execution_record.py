@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 
 from dekker.execution import FROM_INITIAL, INITIAL_THREAD, Trace, TraceEvent
+from dekker.records import dataclass
 
 SATISFIES, VIOLATES, DEADLOCK, FLAG = "satisfies", "violates", "deadlock", "flag"
 VIOLATIONS = (

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dekker.cat import Model, compile_model
+from dekker.cat.compiler import compile_model
 from dekker.cat.files import LIBRARY
 from dekker.cat.interpreter import evaluate
+from dekker.cat.model import Model
 from dekker.cat.relational import Check, Fixpoint, Op, RelationalProgram, Step
 from dekker.errors import DekkerError, ModelError, ParseError
 from dekker.source import Source

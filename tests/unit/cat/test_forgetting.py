@@ -10,9 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.strategies.litmus_programs import ANNOTATED, C11, HARDWARE, programs
 
-from dekker.cat import Model, compile_model
+from dekker.cat.compiler import compile_model
 from dekker.cat.forgetting import forgets_reads
 from dekker.cat.interpreter import base_values, evaluate
+from dekker.cat.model import Model
 from dekker.engines.axiomatic.engine import accepted_executions
 from dekker.execution import Execution, pairs, relation
 from dekker.models import load_model, model_names

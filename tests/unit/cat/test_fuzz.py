@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from tests.unit.cat.naive import naive_checks
 from tests.unit.models.executions import random_executions
 
-from dekker.cat import Model, compile_model
+from dekker.cat.compiler import compile_model
 from dekker.cat.files import LIBRARY
 from dekker.cat.interpreter import evaluate
 from dekker.cat.lexer import KEYWORDS
+from dekker.cat.model import Model
 from dekker.errors import DekkerError
 from dekker.execution import Execution, base_value
 from dekker.source import Diagnostic, Source

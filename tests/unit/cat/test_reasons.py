@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.models.executions import execution, random_executions
 
-from dekker.cat import Model, compile_model
+from dekker.cat.compiler import compile_model
 from dekker.cat.interpreter import base_values, evaluate
+from dekker.cat.model import Model
 from dekker.cat.reasons import Chain, Link, Reason, explain, shortest_cycle
 from dekker.execution import Execution, base_names, base_value, pairs, relation
 from dekker.ir.fences import FENCES

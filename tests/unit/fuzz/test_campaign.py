@@ -21,6 +21,9 @@ from dekker.fuzz.campaign import Coverage, Extent, campaign, run_programs
 from dekker.fuzz.judgement import Judgement, judge
 from dekker.fuzz.kinds import KINDS, Drawn, kind_of
 from dekker.fuzz.shrink import shrink
+from dekker.ir.expressions import Const
+from dekker.ir.instructions import Assert
+from dekker.ir.program import Function
 from dekker.ir.text import parse_program, print_program
 from dekker.models import load_model
 from dekker.result import Result
@@ -110,6 +113,29 @@ def test_a_disagreement_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch)
     assert [line.strip() for line in small.splitlines() if line.startswith("  ")] == ["store.4 [&x] = 3"]
 
 
+def test_a_twin_goes_wrong_in_the_same_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = parse_program(Source("x.ir", WRONG.replace("architecture none", "architecture C")))
+    right = parse_program(Source("x.ir", WRONG.replace("architecture none", "architecture C").replace("7", "5")))
+    assert not judge(wrong, "sc", 0, twin=right).problem
+    failing = replace(right, functions=(*right.functions[:-1], _with_a_failure(right.functions[-1])))
+    assert "twin" in judge(wrong, "sc", 0, twin=failing).problem
+    drawn = Drawn(wrong, WRONG, ".ir", "sc", failing)
+    monkeypatch.setitem(KINDS, "plain", replace(KINDS["plain"], draw=lambda seed: drawn))
+    (problem,) = run_programs(range(1), ("plain",)).problems
+    assert problem.small == print_program(wrong)
+
+
+def _with_a_failure(function: Function) -> Function:
+    return replace(function, body=(*function.body, Assert(Const(0), "")), spans=())
+
+
+@needs_compiler
+def test_programs_about_what_is_set_have_twins_on_the_heap() -> None:
+    drawn = [KINDS["lifetimes"].draw(seed) for seed in range(6)]
+    assert any(item.twin for item in drawn)
+    assert all((item.twin is not None) == ("keep->" in item.text) for item in drawn)
+
+
 def test_an_attempt_that_is_no_program_is_not_smaller() -> None:
     assert shrink("a\n  keep\n  drop\n", lambda text: "keep" in text, 5) == "a\n  keep\n"
     assert shrink("a\n  x = 17\n", lambda text: "x =" in text, 5) == "a\n  x = 1\n"
@@ -191,7 +217,7 @@ def test_what_was_found_before_a_worker_is_killed_is_kept(monkeypatch: pytest.Mo
             os.kill(os.getpid(), signal.SIGKILL)
 
     plain_after(monkeypatch, end_at_60)
-    monkeypatch.setattr(campaigns, "judge", lambda program, model, seed: Judgement(problem="odd" if seed == 3 else ""))
+    monkeypatch.setattr(campaigns, "judge", lambda _, model, seed, twin: Judgement(problem="odd" if seed == 3 else ""))
     monkeypatch.setattr(campaigns, "shrink", lambda text, still_wrong, seconds: text)
     outcome = dekker("fuzz", "-n", "100", "--kinds", "plain", "--jobs", "2", "--out", str(tmp_path))
     assert outcome.status == 2

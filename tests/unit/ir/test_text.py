@@ -13,7 +13,7 @@ from tests.strategies.ir_programs import ENDS, JUMPS, STRAIGHT, programs
 
 import dekker.ir.text
 from dekker.errors import ParseError
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
+from dekker.ir.expressions import MAX_NESTING, Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -63,7 +63,6 @@ from dekker.ir.property import (
     Truth,
 )
 from dekker.ir.text import (
-    MAX_NESTING,
     parse_program,
     print_expression,
     print_formula,

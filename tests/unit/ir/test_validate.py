@@ -10,11 +10,11 @@ from hypothesis import given
 from tests.strategies.ir_programs import programs
 
 from dekker.errors import ValidationError
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Unary
+from dekker.ir.expressions import MAX_NESTING, Address, Binary, Const, Expr, Reg, Unary
 from dekker.ir.instructions import Assign, Call, Choose, CompareExchange, Fence, Instruction, Load, Order, Rmw, Store
 from dekker.ir.program import Cell, Function, Object, Program, Thread
 from dekker.ir.property import And, Condition, Formula, Property, Quantifier, RegisterValue, Truth
-from dekker.ir.text import MAX_NESTING, parse_program, print_instruction
+from dekker.ir.text import parse_program, print_instruction
 from dekker.ir.validate import validate
 from dekker.source import Source
 

@@ -11,7 +11,7 @@ from tests.cli.calls import dekker
 import dekker as api
 from dekker.cli.witness_files import run_style
 from dekker.report.check_report import check_text
-from dekker.report.counterexample import RunStyle
+from dekker.report.style import RunStyle
 
 PETERSON = Path(__file__).parents[3] / "examples" / "c" / "table1" / "peterson.c"
 TABLE = RunStyle(table=True)

@@ -48,6 +48,8 @@ struct CommitOrder {
   std::uint64_t pick_seed = 0;
   // Items of continuations that may wait to be explored.
   std::uint64_t most_waiting = 100'000;
+  // What the model allows is still allowed without some reads and fences.
+  bool forgets_reads = false;
 };
 
 struct Limits {
@@ -97,6 +99,7 @@ struct Statistics {
   std::uint64_t abandoned = 0;  // runs in which the model allowed no parameter for some event
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion
+  std::uint64_t left_out = 0;   // failures by chance of compare-exchanges that are only tried again
   std::uint64_t stuck = 0;      // events that are not updates for which the model allowed no parameter
   std::uint64_t not_last = 0;   // or did not allow what comes last in coherence, as continuations rely on
   std::uint64_t commits = 0;

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import Context, Path, Value, evaluate, fail, goto, set_register
-from dekker.engines.axiomatic.steps import HEAP_START, UNINITIALISED, advance
+from dekker.engines.axiomatic.steps import UNINITIALISED, advance
 from dekker.engines.axiomatic.unset import is_shown, unset_byte
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
 from dekker.ir.expressions import Expr, evaluate_unary
@@ -106,7 +106,7 @@ def _access(context: Context, path: Path, memory: InitialMemory, instruction: Ac
         message = f"access to {size} bytes at {address:#x}, which lie in no object"
         return fail(path, "memory", message, span), memory
     old = memory.read(address, size)
-    if address >= HEAP_START:
+    if context.may_be_undefined:
         old = partly(old, memory.undefined(address, size, unset_byte((path,), address)))
     if isinstance(instruction, CompareExchange) and of_binary("eq", 8 * size, old, now(instruction.expected)):
         return fail(path, UNINITIALISED, "the value was never set", span), memory
@@ -116,8 +116,6 @@ def _access(context: Context, path: Path, memory: InitialMemory, instruction: Ac
         return fail(path, UNINITIALISED, "the value was never set", span), memory
     for register, value in results.items():
         path = set_register(path, register, Value(value))
-    if new is not None and address < HEAP_START:
-        new = int(new)
     return path, memory if new is None else memory.written(int(address), size, new)
 
 

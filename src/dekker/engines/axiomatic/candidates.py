@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from dekker.engines.axiomatic.overlaps import Location, Place, refuse_overlaps
 from dekker.engines.axiomatic.path import Path, PathEvent, Value
@@ -11,6 +10,7 @@ from dekker.engines.axiomatic.terms import Symbol, Term, initially, resolve
 from dekker.execution import INITIAL_THREAD, PRIMITIVE_RELATIONS, Event, Relation, empty_relation
 from dekker.ir.layout import header_address
 from dekker.ir.memory import InitialMemory
+from dekker.records import dataclass
 
 UNKNOWN = 0
 """In the place of values that are still open; models do not look at values."""

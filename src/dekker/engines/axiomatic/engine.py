@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from dekker.cat.algebra import union
@@ -55,6 +54,7 @@ from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.ir.unset import may_be_undefined
 from dekker.models import shipped_as
+from dekker.records import dataclass
 from dekker.resources import resident_mb
 from dekker.result import ENDED_WAITING, Examples, Result, State, Violation
 from dekker.source import Span

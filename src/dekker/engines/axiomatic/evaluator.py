@@ -7,11 +7,11 @@ rest for every coherence order. Checks that can only get worse as coherence grow
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from dekker.cat.interpreter import Slots, holds, run_steps
 from dekker.cat.relational import Check, Op, RelationalProgram, Step
+from dekker.records import dataclass
 
 EVENTS, READS_FROM, COHERENCE = range(3)
 INPUT_STAGES = {"rf": READS_FROM, "co": COHERENCE, "fr": COHERENCE, "FW": COHERENCE}

@@ -10,7 +10,7 @@ those, by the control dependencies that they would need.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.engines.axiomatic.alone import run_alone
 from dekker.engines.axiomatic.candidates import INITIAL, Structure, build, is_settled
@@ -19,8 +19,8 @@ from dekker.engines.axiomatic.own_values import join_of
 from dekker.engines.axiomatic.path import UNBORN, Context, Discovered, Path, PathEvent, World, await_targets
 from dekker.engines.axiomatic.paths import first_path
 from dekker.engines.axiomatic.rounds import program_loops
-from dekker.engines.axiomatic.steps import HEAP_START, SYNCHRONISATION_START, advance, header_of
-from dekker.engines.axiomatic.terms import Symbol, Term, defined, resolve, symbols
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, advance, header_of
+from dekker.engines.axiomatic.terms import Symbol, Term, resolve, symbols
 from dekker.engines.axiomatic.threads import deciding_term, is_ready, spawned_path, stands_at_join
 from dekker.engines.axiomatic.unset import unset_byte
 from dekker.ir.flow import begins_alone
@@ -42,6 +42,7 @@ from dekker.ir.passes.reuse import reuses_freed_memory
 from dekker.ir.program import Program
 from dekker.ir.undefined import partly
 from dekker.ir.unset import may_be_undefined
+from dekker.records import dataclass
 from dekker.task import Limits
 
 DYNAMIC = (Spawn, Join, Detach, Allocate, Free, EndScope, Measure, Recycle, Call)
@@ -53,7 +54,10 @@ class NewFields(Exception):
 
 
 def is_dynamic(program: Program) -> bool:
-    return any(isinstance(item, DYNAMIC) for function in program.functions for item in function.body)
+    """Whether what threads do cannot be said before it is known what they read: which threads and objects there are,
+    or where something indeterminate decides."""
+    steps = (item for function in program.functions for item in function.body)
+    return any(isinstance(item, DYNAMIC) for item in steps) or may_be_undefined(program)
 
 
 @dataclass(frozen=True)
@@ -228,12 +232,11 @@ class Growth:
             yield INITIAL, self._initial_value(state, address, event.size)
         for place, write in self._writes_to(state, address, event.size):
             if not self._is_overwritten(state, read, place, address):
-                yield place, write.value.term if address >= HEAP_START else defined(write.value.term)
+                yield place, write.value.term
 
     def _initial_value(self, state: _State, address: int, size: int) -> Term:
-        """What global objects hold always counts as set."""
         value = self.memory.read(address, size)
-        if not HEAP_START <= address < SYNCHRONISATION_START:
+        if not self.may_be_undefined or address >= SYNCHRONISATION_START:
             return value
         return partly(value, self.memory.undefined(address, size, unset_byte(state.paths, address)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.engines.axiomatic.rounds import Entered, LoopHistory, Loops, next_open_round, next_round
 from dekker.engines.axiomatic.terms import Symbol, Term, apply, chosen_by, resolve
@@ -13,6 +13,7 @@ from dekker.ir.instructions import Await, Order
 from dekker.ir.layout import Layout
 from dekker.ir.program import Function, Program
 from dekker.ir.undefined import ALL, Partly
+from dekker.records import dataclass
 from dekker.source import Span
 from dekker.task import Limits
 

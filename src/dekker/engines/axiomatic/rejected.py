@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations, permutations, product
 
 from dekker.cat.algebra import union
@@ -21,6 +21,7 @@ from dekker.ir.conditions import Values, formula_holds
 from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.property import And, Formula, MemoryValue, Not, Or, observables
+from dekker.records import dataclass
 from dekker.task import Task
 
 BOTH = frozenset((True, False))

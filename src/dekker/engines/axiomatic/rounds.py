@@ -13,13 +13,14 @@ that, depending on choices in the loop.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.engines.axiomatic.terms import Term
 from dekker.ir.expressions import Address, Const, registers
 from dekker.ir.flow import defined, predecessors, successors
 from dekker.ir.instructions import Assert, Assign, Await, Branch, Call, Exit, Instruction, Jump, Refuse, Return
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 
 Where = tuple[int, int]
 """The depth of calls and the head of a loop."""

@@ -239,7 +239,7 @@ def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iter
         is_there = apply("eq", 8 * instruction.size, old.term, operand.term)
         for quiet in assume(path, is_there, True):
             tags = frozenset(("AMO", "QUIET"))
-            read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span, compared=operand)
+            read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span)
             after = emit(quiet, read)
             yield after if instruction.dst is None else set_register(after, instruction.dst, old)
         changing = next(assume(path, is_there, False), None)
@@ -247,8 +247,7 @@ def _(instruction: Rmw, context: Context, path: Path, span: Span | None) -> Iter
             return
         path = changing
     tags = _update_tags(instruction) | {"RMW"}
-    compared = operand if instruction.quiet else None
-    read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span, compared=compared)
+    read = PathEvent("R", address, instruction.size, old, instruction.order, tags, span=span)
     path = emit(path, read)
     new = _combine(instruction.op, 8 * instruction.size, old, operand)
     path = emit(path, PathEvent("W", address, instruction.size, new, instruction.order, tags, span=span))

@@ -8,11 +8,11 @@ not leave values open.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
 from dekker.ir.memory import InitialMemory
 from dekker.ir.undefined import ALL, Partly, is_undecided, of_binary, of_unary, partly, undefined_bits
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,10 @@ _ONE_IF_EQUAL = frozenset(("eq", "ule", "uge", "sle", "sge"))
 _ZERO_IF_ANY_ZERO = frozenset(("and", "mul"))
 
 
-DEFINED = "defined"
-"""What counts as set, whatever it was computed from."""
-
-
 TAINTED = "tainted"
 """What was chosen by something that is indeterminate."""
 CHOSEN_BY = "chosen-by"
 """The first operand; tainted if the second, by which it was chosen, is indeterminate."""
-
-
-def defined(term: Term) -> Term:
-    return apply(DEFINED, 64, term)
 
 
 def apply(op: str, width: int, *operands: Term) -> Term:
@@ -72,8 +64,6 @@ def apply(op: str, width: int, *operands: Term) -> Term:
         (operand,) = operands
         if not isinstance(operand, int):
             return Apply(op, width, operands)
-        if op == DEFINED:
-            return int(operand)
         if op == TAINTED:
             return Partly(operand, ALL)
         return partly(evaluate_unary(op, width, int(operand)), of_unary(op, width, operand))

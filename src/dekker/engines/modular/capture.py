@@ -22,7 +22,7 @@ the answer is there when it is asked for, so that nothing has to be revisited.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ from dekker.engines.modular.code import (
 )
 from dekker.engines.modular.memory import Cell, Memory
 from dekker.errors import UnsupportedError
+from dekker.records import dataclass
 from dekker.source import Span
 
 MOST_LOCAL_STEPS = 50_000

@@ -7,7 +7,7 @@ takes many local steps at once, does not run past it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dekker.engines.modular.identity import SELF, guarded
@@ -31,6 +31,7 @@ from dekker.ir.fences import FENCES
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program
 from dekker.ir.thread_classes import ThreadClass
+from dekker.records import dataclass
 from dekker.source import Span
 
 Registers = tuple[int, ...]

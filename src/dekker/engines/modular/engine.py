@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.engines.modular.capture import NotFinite
 from dekker.engines.modular.forbidden import Forbidden, visible_of
@@ -23,6 +23,7 @@ from dekker.engines.modular.thread_modular import Covered, cover
 from dekker.errors import InputError, UnsupportedError
 from dekker.ir.thread_classes import System, members
 from dekker.modular_result import Counts, Finding, ModularResult, Unbounded
+from dekker.records import dataclass
 from dekker.result import Verdict
 from dekker.source import Span
 

@@ -7,7 +7,7 @@ memory alone once for each state of memory, and only the rest for every choice o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 
 from dekker.engines.modular.code import Visible
@@ -27,6 +27,7 @@ from dekker.ir.thread_classes import (
     atoms,
     members,
 )
+from dekker.records import dataclass
 
 Assignment = Mapping[Member, LocalId]
 

@@ -15,13 +15,14 @@ What grows is left at once; what is left of the search can only find something b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.engines.modular.capture import NOWHERE, Local, Mark, Passed, PassedWrite
 from dekker.engines.modular.code import Code, Write
 from dekker.engines.modular.machine import LocalId, Machine
 from dekker.engines.modular.paths import Parents, State, Taken
 from dekker.engines.modular.rules.candidates import TakeEffect
+from dekker.records import dataclass
 from dekker.source import Span
 
 LONGEST_CHAIN = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 from dekker.errors import UnsupportedError
@@ -32,6 +32,7 @@ from dekker.ir.instructions import (
     StoreConditional,
 )
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 from dekker.source import Span
 
 DEEPEST_CALL = 30

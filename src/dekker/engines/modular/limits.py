@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dekker.records import dataclass
 from dekker.resources import resident_mb
 
 STATES_PER_LOOK = 2_000

@@ -6,7 +6,7 @@ There are few local states, and they recur in every global one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dekker.engines.modular.capture import NOWHERE, Capture, Local
@@ -25,6 +25,7 @@ from dekker.engines.modular.rules.candidates import (
 )
 from dekker.engines.modular.versions import Versions, versions_of
 from dekker.ir.thread_classes import System
+from dekker.records import dataclass
 
 LocalId = int
 GlobalId = int

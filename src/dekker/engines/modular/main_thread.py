@@ -9,7 +9,7 @@ again, and goes on with each memory that they can leave behind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dekker.errors import UnsupportedError
@@ -56,6 +56,7 @@ from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Function, Program
 from dekker.ir.thread_classes import AssumptionFails, Finale
+from dekker.records import dataclass
 from dekker.source import Span
 
 MOST_STEPS = 1_000_000

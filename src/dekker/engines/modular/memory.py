@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.engines.modular.code import Read, Registers, Update, Write
 from dekker.errors import AccessPlace, MixedSizes
@@ -11,6 +11,7 @@ from dekker.ir.layout import Layout, layout
 from dekker.ir.memory import InitialMemory
 from dekker.ir.program import Program
 from dekker.ir.shapes import part_name
+from dekker.records import dataclass
 from dekker.source import Span
 
 Cell = int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dekker.engines.modular.machine import GlobalId, LocalId, Move
+from dekker.records import dataclass
 
 State = tuple[GlobalId, tuple[LocalId, ...]]
 

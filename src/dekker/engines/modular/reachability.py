@@ -7,7 +7,7 @@ kept in order.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.engines.modular.forbidden import Forbidden
 from dekker.engines.modular.growth import Growth
@@ -15,6 +15,7 @@ from dekker.engines.modular.limits import LimitReached, Watch
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine
 from dekker.engines.modular.paths import Arrival, State, Taken
 from dekker.ir.thread_classes import AssumptionFails, Finale
+from dekker.records import dataclass
 from dekker.source import Span
 
 

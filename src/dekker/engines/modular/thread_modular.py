@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations_with_replacement
 
 from dekker.engines.modular.forbidden import Forbidden
@@ -24,6 +24,7 @@ from dekker.engines.modular.limits import LimitReached, Watch
 from dekker.engines.modular.machine import GlobalId, LocalId, Machine, Move
 from dekker.engines.modular.paths import Arrival, Environment, State, Taken
 from dekker.engines.modular.reachability import Bad, FoundBad, has_failed
+from dekker.records import dataclass
 
 Threads = tuple[LocalId, ...]
 

@@ -17,7 +17,6 @@ could see beyond that is refused:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from dekker.engines.modular.capture import NOWHERE, Local, NotFinite, PassedWrite
 from dekker.engines.modular.code import Code
@@ -46,6 +45,7 @@ from dekker.ir.thread_classes import (
     StateTerm,
     System,
 )
+from dekker.records import dataclass
 from dekker.source import Span
 
 PRESENT = 1 << 20

@@ -21,7 +21,6 @@ thread regardless of what is read is added to the order, as far as a detour does
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from dekker.cat.relational import Check, RelationalProgram
@@ -29,6 +28,7 @@ from dekker.engines.rsmc.guarantees import Fact, Guarantees, Path, between_threa
 from dekker.engines.rsmc.monotone import falling_part
 from dekker.engines.rsmc.orders import IN_ORDER, CommitOrder, LocalOrder
 from dekker.execution import Event
+from dekker.records import dataclass
 
 Events = frozenset[Event]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.cat.relational import RelationalProgram
 from dekker.engines.core_code import COMMON_FIELDS, DEFAULTS, Coder, Fields
@@ -44,6 +44,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.program import Function, Program
 from dekker.native import Block
+from dekker.records import dataclass
 from dekker.source import Span
 
 OPERATIONS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from dekker.cat.forgetting import forgets_reads
 from dekker.cat.relational import RelationalProgram, with_derived_from_read
 from dekker.engines.core_code import NONE, encode_observables, initial_bytes, object_ranges
 from dekker.engines.rsmc.derived import Refusal, derive_order
@@ -87,7 +88,7 @@ def probe(task: Task, n_probes: int, seed: int, guide: ProbeGuide) -> tuple[list
     return native_probe(native, explored, _order_flags(task, order), task.limits, n_probes, seed, guide)
 
 
-def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool, bool, bool, bool, int, int]:
+def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool]:
     return (
         order.in_order,
         order.same_location_reads,
@@ -98,6 +99,7 @@ def _order_flags(task: Task, order: CommitOrder) -> tuple[bool, bool, bool, bool
         bool(task.model.uses & STATUS_DEPENDENCIES),
         order.pick_seed,
         order.most_waiting,
+        task.search.reduction and forgets_reads(task.model.program),
     )
 
 

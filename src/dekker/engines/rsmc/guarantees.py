@@ -8,10 +8,11 @@ it; a no means "not shown".
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.cat.relational import Check, Fixpoint, Op, RelationalProgram, Step
 from dekker.execution import BASE_SETS, Event
+from dekker.records import dataclass
 
 Fact = tuple[str, int, int]
 

@@ -7,12 +7,12 @@ dependencies, program order per location, and what the model keeps in order with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from dekker.engines.rsmc.events import FAILS_ALIKE, MAY_FAIL
 from dekker.execution import Event
 from dekker.ir.fences import FENCES
 from dekker.ir.instructions import Order
+from dekker.records import dataclass
 
 ACQUIRES = frozenset((Order.ACQUIRE, Order.ACQ_REL, Order.SEQ_CST))
 RELEASES = frozenset((Order.RELEASE, Order.ACQ_REL, Order.SEQ_CST))
@@ -67,8 +67,10 @@ def _aarch64(event: Event) -> LocalOrder:
     acquires = event.kind == "R" and (event.order in ACQUIRES or event.order is Order.ACQUIRE_PC)
     strong_acquire = event.kind == "R" and event.order in ACQUIRES
     release = event.kind == "W" and event.order in RELEASES
-    full_update = release and "AMO" in event.tags and event.order in ACQUIRES
-    return LocalOrder(acquires or full_update, release, release, strong_acquire, is_resultless)
+    full_update = "AMO" in event.tags and event.order in ACQUIRES and event.order in RELEASES
+    # What is behind a full update is behind all that its write waits for, so its read may wait for that as well.
+    after_earlier = release or full_update
+    return LocalOrder(acquires or full_update, after_earlier, release, strong_acquire, is_resultless)
 
 
 def _riscv(event: Event) -> LocalOrder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dekker.engines.core_code import (
@@ -56,6 +55,7 @@ from dekker.ir.layout import Layout
 from dekker.ir.passes.reuse import is_reusable, reuses_freed_memory
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue
+from dekker.records import dataclass
 
 OPERATIONS: tuple[type[Instruction], ...] = (
     *(Assign, Load, Store, StoreConditional, Rmw, CompareExchange, Fence, Jump, Branch, Assume, Assert, Choose, Exit),

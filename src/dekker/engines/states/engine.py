@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from dekker.engines.states import MODELS, NAME
 from dekker.engines.states.encoding import encode
 from dekker.engines.states.schedule import function_of, run_schedule, trace_of
 from dekker.engines.states.sections import ExactSections
@@ -23,8 +24,8 @@ from dekker.result import Result, Violation
 from dekker.source import Span
 from dekker.task import Limits, Task
 
-NAME = "states"
-MODELS = ("sc", "tso", "pso")
+__all__ = ["MODELS", "NAME", "run"]
+
 GROWING_BOUNDS = (1, 2, 4, 8, 16, 32)
 HASH_BITS = 64
 TRUE = Truth(True)

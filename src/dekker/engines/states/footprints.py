@@ -8,7 +8,7 @@ core checks every access against this; if one is somewhere else it starts again 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.ir.expressions import Address, Binary, Expr, Reg, Select, Unary
 from dekker.ir.flow import defined, predecessors
@@ -31,6 +31,7 @@ from dekker.ir.instructions import (
     StoreConditional,
 )
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 
 Footprint = tuple[int, int]
 """What is read and what is written."""

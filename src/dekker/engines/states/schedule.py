@@ -7,7 +7,7 @@ for it (`ir.layout`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from dekker.execution import FROM_INITIAL, Trace, TraceEvent
@@ -15,6 +15,7 @@ from dekker.ir.instructions import CompareExchange, Recycle
 from dekker.ir.layout import HEADER_SIZE, end_address, header_address, heap_address, heap_use, start_address
 from dekker.ir.program import Function, Program
 from dekker.native import VIOLATIONS, Action
+from dekker.records import dataclass
 
 Location = tuple[int, int]
 SYNCHRONISATION_SIZE = 8

@@ -7,13 +7,14 @@ lock; nobody ever waits for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.engines.states.schedule import function_of
 from dekker.ir.expressions import Address
 from dekker.ir.instructions import AtomicBegin, AtomicEnd, CompareExchange, Fence, Instruction, Store
 from dekker.ir.program import SECTION_LOCK, Function, Program
 from dekker.native import Action, Place, StateSearch
+from dekker.records import dataclass
 
 LOCK = Address(SECTION_LOCK)
 

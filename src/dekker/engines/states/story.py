@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.engines.states.schedule import function_of
 from dekker.ir.layout import Layout
 from dekker.ir.program import Program
 from dekker.native import VIOLATIONS, Action
+from dekker.records import dataclass
 from dekker.result import ScheduleStep
 
 

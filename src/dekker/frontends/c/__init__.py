@@ -7,7 +7,7 @@ The return from `main` ends the program.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dekker.errors import InputError
@@ -23,6 +23,7 @@ from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
 from dekker.ir.passes.specification import loosen
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
+from dekker.records import dataclass
 from dekker.source import Source
 
 __all__ = ["ARCHITECTURE", "Options", "parse_c"]

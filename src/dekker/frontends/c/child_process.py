@@ -13,9 +13,9 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from dekker.errors import InputError
+from dekker.records import dataclass
 
 GUARDED = """
 exec 3<&0 </dev/null

@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.errors import UnsupportedError
 from dekker.frontends.c.llvm.metadata import read_source
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 ASYNC_LABEL = re.compile(r"^__CPROVER_ASYNC_\w*:", re.MULTILINE)

@@ -5,13 +5,11 @@ its front end produces, before any optimisation: all accesses of the source are 
 than 0) makes it emit the bodies of inline functions. What it compiles is never executed.
 
 C takes a twentieth of a second. C++ takes seconds, because of its headers: there zig keeps results, known by the
-contents of all files that went into them, below the user's cache directory, in a folder for each month; older ones are
-removed.
+contents of all files that went into them, in the cache (`dekker.cache`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import re
@@ -20,14 +18,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
+from dekker.cache import monthly_folder
 from dekker.errors import InputError
 from dekker.frontends import CPP_EXTENSIONS
 from dekker.frontends.c.child_process import Finished, run_program
 from dekker.frontends.c.cprover import ASYNC_LABEL, declarations, require_no_threads, start_threads
+from dekker.records import dataclass
 from dekker.source import Source
 
 _COMMON = (
@@ -54,6 +54,10 @@ class CompilerError(InputError):
         return self.diagnostic.message
 
 
+class _DamagedCache(Exception):
+    """What zig has kept is not there, or not whole: it trusts its folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """LLVM IR of one file. `messages` are the compiler's warnings; `compiled` is false for .ll files, read as they
@@ -73,14 +77,22 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
     text = _read(path)
     own = _types_of_gcc(text) if path.endswith(tuple(_PREPROCESSED)) else ()
     flags = (*own, *flags)
-    command = [*_command(path, compiler), *flags]
-    with _folders(path, command) as (cache, folder):
-        call = _Call((*_command(path, compiler),), tuple(flags), folder, cache)
-        module, messages = _emit(call, path)
-        if ASYNC_LABEL.search(module):
-            module, messages = _emit(call, _with_threads(call, path))
-            require_no_threads(Source(f"{path} (LLVM IR)", module))
-        return Compiled(Source(f"{path} (LLVM IR)", module), messages)
+    command = _command(path, compiler)
+    with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
+        call = _Call((*command,), tuple(flags), Path(temporary), Path(temporary))
+        if not _is_cpp(path):
+            return _compiled(call, path)
+        with _kept(call, path) as kept, suppress(_DamagedCache):
+            return _compiled(kept, path)
+        return _compiled(call, path)
+
+
+def _compiled(call: _Call, path: str) -> Compiled:
+    module, messages = _emit(call, path)
+    if ASYNC_LABEL.search(module):
+        module, messages = _emit(call, _with_threads(call, path))
+        require_no_threads(Source(f"{path} (LLVM IR)", module))
+    return Compiled(Source(f"{path} (LLVM IR)", module), messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,10 @@ class _Call:
     flags: tuple[str, ...]
     folder: Path
     cache: Path
+
+    @property
+    def is_kept(self) -> bool:
+        return self.folder != self.cache
 
     def run(self, output: Path, *arguments: str) -> Finished:
         command = [*self.command, *self.flags, *arguments, "-o", str(output)]
@@ -111,9 +127,19 @@ def _emit(call: _Call, path: str) -> tuple[str, str]:
         header = call.folder / "cprover.h"
         header.write_text(declared, encoding="utf-8")
         finished = call.run(output, "-include", str(header), path)
+    if call.is_kept and finished.status and str(call.cache) in finished.messages:
+        raise _DamagedCache
     if finished.status != 0 or not output.exists():
         raise CompilerError(_complaint(finished, call.command))
-    return output.read_text(encoding="utf-8"), finished.messages
+    module = output.read_text(encoding="utf-8", errors="replace" if call.is_kept else "strict")
+    if call.is_kept and not _is_whole(module):
+        raise _DamagedCache
+    return module, finished.messages
+
+
+def _is_whole(module: str) -> bool:
+    """A module ends with lines of metadata, whatever is in it."""
+    return module.endswith("\n") and module[module.rfind("\n", 0, -1) + 1] == "!"
 
 
 def _with_threads(call: _Call, path: str) -> str:
@@ -142,23 +168,25 @@ def _types_of_gcc(text: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _folders(path: str, command: list[str]) -> Iterator[tuple[Path, Path]]:
-    """Where zig keeps results, and a folder for this one. Its name belongs to what zig knows a result by, so that it
-    has to be the same for the same call; while another process uses it, there is one that is never the same."""
-    with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
-        if not _is_cpp(path):
-            yield Path(temporary), Path(temporary)
-            return
-        cache = cache_folder()
-        call = "\0".join((os.getcwd(), path, *command))
-        folder = cache / f"call-{hashlib.sha256(call.encode()).hexdigest()[:24]}"
-        if not _claim(folder):
-            yield cache, Path(temporary)
-            return
-        try:
-            yield cache, folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+def _kept(call: _Call, path: str) -> Iterator[_Call]:
+    """The same call with a folder in which zig keeps results, and another for this one. Its name belongs to what zig
+    knows a result by, so that it has to be the same for the same call; while another process uses it, there is one that
+    is never the same."""
+    from hashlib import sha256  # noqa: PLC0415 — slow to load
+
+    cache = monthly_folder("zig")
+    if cache is None:
+        yield call
+        return
+    said = "\0".join((os.getcwd(), path, *call.command, *call.flags))
+    folder = cache / f"call-{sha256(said.encode()).hexdigest()[:24]}"
+    if not _claim(folder):
+        yield replace(call, cache=cache)
+        return
+    try:
+        yield replace(call, folder=folder, cache=cache)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _claim(folder: Path) -> bool:
@@ -203,21 +231,6 @@ def _zig() -> str:
 def _environment(cache: Path) -> dict[str, str]:
     defaults = {"ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache), "LC_ALL": "C.UTF-8"}
     return defaults | os.environ
-
-
-def cache_folder() -> Path:
-    """Below the user's cache directory; a new folder in the temporary directory if that is closed."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base, "dekker", "zig", time.strftime("%Y-%m"))
-    try:
-        if not folder.exists():
-            shutil.rmtree(folder.parent, ignore_errors=True)
-            folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="dekker-zig-"))
 
 
 def _complaint(finished: Finished, command: Sequence[str]) -> str:

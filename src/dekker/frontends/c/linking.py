@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.errors import InputError
 from dekker.frontends.c.llvm.metadata import DebugInformation
 from dekker.frontends.c.llvm.module import Module
 from dekker.frontends.c.llvm.syntax import Alias, Header, Variable
+from dekker.records import dataclass
 from dekker.source import Span
 
 _PRIVATE = frozenset(("private", "internal"))

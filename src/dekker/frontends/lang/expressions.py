@@ -9,12 +9,12 @@ From loose to tight; `==` is `=`. What Fig. 10 does not have is marked with ‡.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from dekker.errors import ParseError
 from dekker.frontends.litmus.format import parse_number
 from dekker.frontends.rsmc.cursor import Cursor
+from dekker.records import dataclass
 
 T = TypeVar("T")
 

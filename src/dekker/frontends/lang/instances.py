@@ -9,7 +9,6 @@ what they were on the way; memory is not, because writes that have not taken eff
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations, product
 from pathlib import PurePath
 
@@ -48,6 +47,7 @@ from dekker.ir.thread_classes import (
     atoms,
     members,
 )
+from dekker.records import dataclass
 
 ARCHITECTURE = "LANG"
 

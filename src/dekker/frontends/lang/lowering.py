@@ -7,7 +7,7 @@ in the range of its array. `barrier` is a full fence, CMPXCHG an update that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from dekker.frontends.lang.operators import LOGICAL, OPERATORS, SIZE, WIDTH
@@ -37,6 +37,7 @@ from dekker.ir import instructions as ir
 from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg
 from dekker.ir.program import Cell, Function, Object
 from dekker.ir.shapes import ArrayShape
+from dekker.records import dataclass
 from dekker.source import Span
 
 AT = "%at"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.errors import ParseError
 from dekker.frontends.lang.syntax import Global
 from dekker.frontends.rsmc.cursor import Cursor, suggestion
 from dekker.frontends.rsmc.lexer import Token
+from dekker.records import dataclass
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.errors import ParseError
 from dekker.frontends.lang.expressions import integer
@@ -15,6 +15,7 @@ from dekker.frontends.lang.syntax import Global, LangFile, Process
 from dekker.frontends.rsmc.cursor import Cursor, suggestion
 from dekker.frontends.rsmc.lexer import Token
 from dekker.ir.thread_classes import ForbiddenState
+from dekker.records import dataclass
 from dekker.source import Source
 
 MOST_THREADS = 64

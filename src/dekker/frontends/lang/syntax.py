@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.ir.thread_classes import ForbiddenState
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 

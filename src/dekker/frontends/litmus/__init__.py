@@ -6,11 +6,14 @@ from functools import cache
 from importlib import import_module
 
 from dekker.errors import UnsupportedError
+from dekker.frontends.default_models import DEFAULT_MODELS, default_model
 from dekker.frontends.litmus.architecture import Architecture
 from dekker.frontends.litmus.assembly import parse_assembly
 from dekker.frontends.litmus.format import LitmusFile, split_litmus
 from dekker.ir.program import Program
 from dekker.source import Source, Span
+
+__all__ = ["default_model", "parse_litmus"]
 
 _MODULES = {
     "ppc": "ppc",
@@ -31,15 +34,6 @@ _MODULES = {
     "c": "c",
     "c11": "c",
 }
-_DEFAULT_MODELS = {
-    "PPC": "power",
-    "X86": "tso",
-    "X86_64": "tso",
-    "ARM": "armv7",
-    "AArch64": "aarch64",
-    "RISCV": "riscv",
-    "C": "cpp20",
-}
 
 
 def parse_litmus(source: Source) -> Program:
@@ -55,11 +49,6 @@ def parse_litmus(source: Source) -> Program:
     return parse_assembly(test, _architecture(module, test.architecture.lower()))
 
 
-def default_model(architecture: str) -> str:
-    """The model that a test is checked against if none is named, for a `Program.architecture`."""
-    return _DEFAULT_MODELS.get(architecture, "sc")
-
-
 @cache
 def _architecture(module: str, word: str) -> Architecture:
     loaded = import_module(f"dekker.frontends.litmus.{module}")
@@ -72,5 +61,5 @@ def _unknown_architecture(test: LitmusFile) -> UnsupportedError:
     return UnsupportedError(
         f"the architecture `{test.architecture}` is not known",
         Span(test.source, start, start + len(test.architecture)),
-        "known architectures: " + ", ".join(_DEFAULT_MODELS),
+        "known architectures: " + ", ".join(DEFAULT_MODELS),
     )

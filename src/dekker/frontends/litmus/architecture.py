@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from dekker.ir.instructions import Instruction
+from dekker.records import dataclass
 
 
 class Register(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.errors import ParseError, UnsupportedError
 from dekker.frontends.litmus.format import (
@@ -39,6 +39,7 @@ from dekker.ir.property import (
     Truth,
     observables,
 )
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

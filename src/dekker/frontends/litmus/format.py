@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import PurePath
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from dekker.errors import ParseError, UnsupportedError
 from dekker.ir.expressions import Address
 from dekker.ir.program import Cell, Object
 from dekker.ir.property import MemoryValue
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 Value = int | Address

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from dekker.frontends.litmus.architecture import InstructionError
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Binary, Const, Expr, evaluate_binary
 from dekker.ir.instructions import Instruction
+from dekker.records import dataclass
 
 # Takes the results of instructions whose destination is a zero register; no instruction reads it.
 DISCARDED = "discarded"
@@ -75,6 +74,8 @@ def _unknown(text: str, mnemonic: str, known: Iterable[str], architecture: str, 
     written = text[: len(mnemonic)]
     if reason is not None:
         return InstructionError(f"`{written}` is not supported: {reason}", 0, len(mnemonic))
+    from difflib import get_close_matches  # noqa: PLC0415 — slow to load
+
     close = get_close_matches(mnemonic, known, n=4, cutoff=0.6) if len(mnemonic) < 24 else ()
     upper = written.isupper()
     hint = (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 
 from dekker.errors import ParseError
 from dekker.frontends.rsmc.lexer import Token, Tokens
+from dekker.records import dataclass
 from dekker.source import Span
 
 

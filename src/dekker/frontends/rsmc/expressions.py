@@ -10,14 +10,14 @@ nothing is simplified, so that `r*0` depends on `r`. Division by 0 yields 0, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.errors import ParseError
 from dekker.frontends.litmus.format import parse_number
 from dekker.frontends.rsmc.cursor import Cursor, suggestion
 from dekker.frontends.rsmc.lexer import Token
-from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unary
-from dekker.ir.text import MAX_NESTING
+from dekker.ir.expressions import MAX_NESTING, ZERO, Address, Binary, Const, Expr, Reg, Unary
+from dekker.records import dataclass
 
 WIDTH = 64
 MOST_OPERATORS = MAX_NESTING // 2

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from dekker.errors import ParseError
 from dekker.frontends.litmus.format import DIGITS, parse_number
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 FENCES = ("sync", "lwsync", "isync", "eieio")

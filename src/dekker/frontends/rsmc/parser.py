@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.errors import ParseError
 from dekker.frontends.rsmc.cursor import Cursor, listed, suggestion
@@ -12,6 +12,7 @@ from dekker.frontends.rsmc.lexer import FENCES, FINAL_WORDS, Token, number_value
 from dekker.ir.expressions import Address, Expr
 from dekker.ir.instructions import Assign, Branch, Fence, Instruction, Jump, Load, Store
 from dekker.ir.program import Cell, Function, Object
+from dekker.records import dataclass
 from dekker.source import Span
 
 SIZE = 8

@@ -27,9 +27,9 @@ A.6. Decisions:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dekker.ir.instructions import Order
+from dekker.records import dataclass
 
 ACCESS, PAIR, CTRL = "access", "pair", "ctrl"
 

@@ -8,7 +8,7 @@ nothing from one to the next. A load-linked would: it stays open when the functi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.ir.expressions import Address
 from dekker.ir.instructions import (
@@ -28,6 +28,7 @@ from dekker.ir.instructions import (
 from dekker.ir.passes.following import Knowledge, after_conditional_write, follow, value
 from dekker.ir.passes.symbolic import Known
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 
 _READING = (Assert, Assign, Await, Branch, Fence, Jump, Return)
 

@@ -17,7 +17,7 @@ are the same without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.errors import UnsupportedError
 from dekker.ir.expressions import ZERO, Binary, Const, Expr, Reg, Select, Unary
@@ -38,6 +38,7 @@ from dekker.ir.instructions import (
 from dekker.ir.passes.atomic_mappings import MAPPINGS, AtomicMapping, Row
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
+from dekker.records import dataclass
 from dekker.source import Span
 
 C11 = "C"
@@ -156,8 +157,10 @@ def _rmw(update: Rmw, output: _Output) -> None:
     output.emit(Load(old, update.address, update.size, row.order, exclusive=True))
     done = output.fresh("done") if update.quiet else ""
     if update.op == "xchg":
-        # A quiet one needs a branch; positions are the same with and without it.
-        is_there = Binary("eq", 8 * update.size, Reg(old), update.operand)
+        # A quiet one needs a branch, which the program does not have: indeterminate bits do not decide there. Positions
+        # are the same with and without it.
+        width = 8 * update.size
+        is_there = Binary("eq", width, Unary("freeze", width, Reg(old)), update.operand)
         output.emit(Branch(is_there, done) if update.quiet else Assign(status, ZERO))
     output.emit(
         StoreConditional(status, update.address, _new_value(update, Reg(old)), update.size, row.store_order),

@@ -28,7 +28,7 @@ The pass moves instructions, so it goes before all others, and a witness is one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.ir.expressions import ONE, ZERO, Binary, Const, Expr, Reg
 from dekker.ir.flow import defined, used
@@ -48,6 +48,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.layout import FREED_WORD, FREED_WORD_SIZE
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 from dekker.source import Span
 
 

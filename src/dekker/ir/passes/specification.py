@@ -15,7 +15,7 @@ all loads, and all branches but those that end loops, are loose.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from dekker.ir.expressions import Address, Binary, Const, Expr
 from dekker.ir.flow import defined, successors, used
@@ -34,6 +34,7 @@ from dekker.ir.instructions import (
     Return,
 )
 from dekker.ir.program import Function, Program
+from dekker.records import dataclass
 from dekker.source import Span
 
 ASKED = "%asked"

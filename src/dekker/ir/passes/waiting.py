@@ -63,7 +63,7 @@ Exchanges
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.ir.expressions import ZERO, Binary, Expr
 from dekker.ir.flow import Resource, defined, live_at_starts, predecessors, successors
@@ -89,6 +89,7 @@ from dekker.ir.passes.retrying import Retry, expects_what_was_read
 from dekker.ir.passes.symbolic import evaluate
 from dekker.ir.program import Function, Program
 from dekker.ir.property import RegisterValue, observables
+from dekker.records import dataclass
 
 HARMLESS = (Assert, Assign, Load, Fence, Jump, Branch, Await, CompareExchange, StoreConditional)
 AGAIN, OUT, UNDECIDED = "again", "out", "undecided"

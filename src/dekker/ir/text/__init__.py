@@ -97,12 +97,10 @@ Comments run from `//` to the end of the line. Line breaks matter only between i
 
 from __future__ import annotations
 
-from dekker.ir.text.lexer import MAX_NESTING
 from dekker.ir.text.parser import parse_program
 from dekker.ir.text.printer import print_expression, print_formula, print_instruction, print_program
 
 __all__ = [
-    "MAX_NESTING",
     "parse_program",
     "print_expression",
     "print_formula",

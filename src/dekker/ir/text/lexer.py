@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from dekker.errors import ParseError
 from dekker.ir.expressions import ALL_BINARY_OPERATORS, ALL_UNARY_OPERATORS
 from dekker.ir.instructions import Order
+from dekker.records import dataclass
 from dekker.source import Source, Span
-
-MAX_NESTING = 100
 
 # Followed by `.size`; reserved with any suffix.
 _SIZED = frozenset(("load", "store", "store-conditional", "rmw", "cmpxchg"))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TypeVar
 
 from dekker.errors import ParseError
 from dekker.ir.arithmetic import RMW_OPERATORS
-from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
+from dekker.ir.expressions import MAX_NESTING, Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.instructions import (
     Allocate,
     Assert,
@@ -61,7 +60,7 @@ from dekker.ir.property import (
     Truth,
 )
 from dekker.ir.shapes import ArrayShape, FieldShape, Shape, StructShape
-from dekker.ir.text.lexer import MAX_NESTING, Tokens, show_text, tokenize, unquote
+from dekker.ir.text.lexer import Tokens, show_text, tokenize, unquote
 from dekker.source import Source, Span
 
 T = TypeVar("T")
@@ -175,6 +174,8 @@ class _Cursor:
 
 
 def _known(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 — slow to load
+
     close = get_close_matches(word[:40], known, n=1)
     return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(known)}"
 

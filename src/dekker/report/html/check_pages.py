@@ -10,12 +10,11 @@ from dekker.report.check_report import (
     check_text,
     coverage,
     fine_print,
-    place_of,
-    violation_lines,
 )
 from dekker.report.comparison import shown_counts, table_head, table_row, what
 from dekker.report.html.page import BAD, GOOD, OPEN, Heading, Page, Plain, Sources
 from dekker.report.html.run_data import allowed_run, witness_sources
+from dekker.report.violation_text import place_of, violation_lines
 from dekker.result import Verdict
 
 TONES = {

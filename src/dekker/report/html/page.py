@@ -11,13 +11,14 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
+from dekker.records import dataclass
 from dekker.report.picture.colours import CYCLE_DARK, LOOKS
 
 SCRIPTS = ("layout.js", "dom.js", "picture.js", "source.js", "timeline.js", "table.js", "entry.js", "app.js")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from dekker.cat.reasons import Chain, Reason
 from dekker.ir.fences import FENCES
+from dekker.records import dataclass
 from dekker.report.counterexample import OutOfOrder
 from dekker.report.picture.view import ADDR, CO, CTRL, DATA, FENCE, FR, OTHER, PO, RF, RMW
 from dekker.shortest_cycle import shortest_cycle

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dekker.records import dataclass
 from dekker.report.picture.view import ADDR, CO, CTRL, DATA, FENCE, FR, OTHER, PO, RF, RMW
 
 

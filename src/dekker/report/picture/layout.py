@@ -10,9 +10,10 @@ tests compare the two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from dekker.records import dataclass
 from dekker.report.picture.labels import LABEL_CHARACTER, label_of, place_labels
 from dekker.report.picture.view import CO, FR, PO, RF, Edge, Fold, RunView, shown
 

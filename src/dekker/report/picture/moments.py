@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.execution import INITIAL_THREAD
+from dekker.records import dataclass
 from dekker.report.counterexample import about_thread
 from dekker.report.execution_text import clean
 from dekker.report.picture.causes import Cause

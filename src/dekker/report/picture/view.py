@@ -8,8 +8,10 @@ says the same, and control dependencies to all but the first event after a branc
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
+
+from dekker.records import dataclass
 
 PO, RF, CO, FR = "po", "rf", "co", "fr"
 ADDR, DATA, CTRL, RMW, FENCE, OTHER = "addr", "data", "ctrl", "rmw", "fence", "other"

@@ -8,11 +8,11 @@ that no C is needed for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from dekker.ir.expressions import Address, Const, Expr, Reg
+from dekker.ir.expressions import Address, Const, Expr, Reg, Unary
 from dekker.ir.instructions import (
     Assert,
     Assign,
@@ -28,6 +28,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.program import Function, Object, Program
 from dekker.ir.text import parse_program
+from dekker.records import dataclass
 from dekker.source import Source
 
 FOLDER = Path(__file__).resolve().parent
@@ -45,16 +46,12 @@ PARAMETERS = (
     *("DK_OWN_BITS", "DK_READ_BITS", "DK_ALL_READS"),
 )
 PRIMITIVES = {
-    "dk_begin": "void",
-    "dk_end": "void",
-    "dk_resume": "void",
-    "dk_pause": "void",
-    "dk_close": "void",
-    "dk_turn": "void",
-    "dk_choose_yes": "int",
-    "dk_full": "void",
-    "dk_mixed_sizes": "void",
+    **dict.fromkeys(("dk_begin", "dk_end", "dk_resume", "dk_pause", "dk_close", "dk_turn"), ("void", "void")),
+    "dk_choose_yes": ("int", "void"),
+    "dk_frozen": ("unsigned long long", "unsigned long long value"),
+    **dict.fromkeys(("dk_full", "dk_mixed_sizes"), ("void", "void")),
 }
+"""What they return, and their parameters."""
 SLOT_COUNT, THREAD_COUNT = 40, 41
 """Lengths of arrays in the files: at most so many slots, and a number that tells the arrays of threads apart."""
 
@@ -122,7 +119,8 @@ def _primitives() -> tuple[Function, ...]:
     """A section that is paused goes on until the next one begins: that a thread delays accesses commutes with what
     others do, so nobody has to come between. `dk_close` ends it, `dk_turn` does so where a loop without accesses goes
     round. `dk_full` is called where an access would be delayed,
-    but there is no room: one run says so and ends, another goes on without the delay."""
+    but there is no room: one run says so and ends, another goes on without the delay. To `dk_frozen`, indeterminate
+    bits count as set."""
     full = (Choose("dk.c", 0, 1), Branch(Reg("dk.c"), "end"), Assert(Const(0), FULL), Return())
     return (
         Function("dk_begin", (), (AtomicEnd(), AtomicBegin(), Return())),
@@ -132,6 +130,7 @@ def _primitives() -> tuple[Function, ...]:
         Function("dk_close", (), (AtomicEnd(), Return())),
         Function("dk_turn", (), (AtomicEnd(), Return())),
         Function("dk_choose_yes", (), (Choose("dk.c", 0, 1), Return(Reg("dk.c")))),
+        Function("dk_frozen", ("value",), (Return(Unary("freeze", 64, Reg("value"))),)),
         Function("dk_full", (), full, {"end": 3}),
         Function("dk_mixed_sizes", (), (Refuse(_MIXED),)),
     )

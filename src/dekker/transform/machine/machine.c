@@ -364,7 +364,7 @@ void dk_perform_read(dk_word slot) {
 #endif
   dk_word value = dk_take(self, slot, address, size, source, floor);
   dk_word is_bound = dk_bound >> slot & 1;
-  __VERIFIER_assume(!is_bound || value == dk_value[slot]);
+  __VERIFIER_assume(!is_bound || dk_frozen(value) == dk_value[slot]);
   dk_keep_reads_in_order(self, slot, source, dk_earlier[slot]);
 #ifdef DK_NON_ATOMIC
   dk_tie(self, slot, source);

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.strategies.litmus_programs import HARDWARE, programs
 
-from dekker.cat import compile_model
+from dekker.cat.compiler import compile_model
 from dekker.engines.axiomatic.engine import accepted_executions
 from dekker.engines.axiomatic.rejected import rejected
 from dekker.ir.conditions import formula_holds

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.frontends.c.programs import needs_compiler
 
-from dekker.report.check_report import run_text
+from dekker.report.violation_text import run_text
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions, check
 

@@ -329,6 +329,6 @@ def test_any_program_is_compiled_to_a_valid_one_once(target: str, data: st.DataO
 def test_a_quiet_exchange_does_not_write_what_is_there() -> None:
     quiet = compiled("r = rmw.xchg.4 quiet [&x], 1 seq_cst", "aarch64")
     loud = compiled("r = rmw.xchg.4 [&x], 1 seq_cst", "aarch64")
-    assert quiet[1:3] == ["linked0 = load.4 exclusive [&x] acquire", "branch linked0 eq.32 1 -> done0"]
+    assert quiet[1:3] == ["linked0 = load.4 exclusive [&x] acquire", "branch (freeze.32 linked0) eq.32 1 -> done0"]
     assert [line for line in quiet if line != "done0:"][3:] == loud[3:]
     assert len(quiet) == len(loud) + 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dekker.engines.modular.capture import Local
 from dekker.engines.modular.code import Code
 from dekker.engines.modular.memory import Memory
 from dekker.engines.modular.rules import ibm370, pso, sc, tso
 from dekker.engines.modular.rules.candidates import Candidate
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dekker.engines.modular.capture import NOWHERE, Local, Mark, Passed, PassedWrite
 from dekker.engines.modular.code import Barrier, Choice, Code, PartialBarrier, Read, Stop, Update
 from dekker.engines.modular.memory import Cell, Memory
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

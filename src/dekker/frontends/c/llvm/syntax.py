@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.frontends.c.llvm.types import Type
+from dekker.records import dataclass
 
 # --- operands
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.frontends.c.lowering.expressions import is_leaf, negate
 from dekker.ir.expressions import Const, Expr, Reg, is_unset
 from dekker.ir.flow import defined, live_at_starts, successors, used
 from dekker.ir.instructions import Assert, Assign, Await, Branch, Exit, Instruction, Jump, Return
 from dekker.ir.program import Function
+from dekker.records import dataclass
 from dekker.source import Span
 
 

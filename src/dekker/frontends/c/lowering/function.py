@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from dekker.errors import DekkerError, InputError, UnsupportedError
@@ -27,6 +27,7 @@ from dekker.frontends.c.lowering.promotion import Promotion, Transit, find_trans
 from dekker.ir.expressions import Binary, Expr, Reg, Select, Unary, registers
 from dekker.ir.instructions import Allocate, Assign, AtomicBegin, Call, Load, Rmw
 from dekker.ir.program import Function
+from dekker.records import dataclass
 from dekker.source import Span
 
 if TYPE_CHECKING:

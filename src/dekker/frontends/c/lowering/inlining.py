@@ -10,7 +10,7 @@ put in has the position of the call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 from dekker.frontends.c.llvm.body import is_terminator
@@ -34,6 +34,7 @@ from dekker.frontends.c.llvm.syntax import (
     Store,
     Switch,
 )
+from dekker.records import dataclass
 
 LIBRARY = ("_ZNSt3__1", "_ZNKSt3__1", "_ZNVSt3__1", "_ZNVKSt3__1")
 MARKS = ("llvm.lifetime.", "llvm.dbg.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Local, Number, Operand
 from dekker.frontends.c.llvm.types import BYTE, Array, Float, Integer, Leaf, SizeUnknown, Struct, Type, type_text
@@ -16,6 +14,7 @@ from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Piece
 from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unary, Unset
 from dekker.ir.instructions import Allocate, Assign, CompareExchange, EndScope, Fence, Load, Order, Rmw, Store
+from dekker.records import dataclass
 
 ORDERS = {
     "": Order.PLAIN,

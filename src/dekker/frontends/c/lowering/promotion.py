@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.frontends.c.llvm.syntax import (
     Alloca,
@@ -27,6 +27,7 @@ from dekker.frontends.c.llvm.syntax import (
     Store,
 )
 from dekker.frontends.c.llvm.types import DataLayout, SizeUnknown, Struct, Type
+from dekker.records import dataclass
 
 LARGEST_VARIABLE = 256
 MOST_PIECES = 32

@@ -9,7 +9,7 @@ parameter `%self`, the address of an object of the running thread.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import partial
 
 from dekker.errors import InputError, UnsupportedError
@@ -64,6 +64,7 @@ from dekker.ir.instructions import Allocate, Call, Exit, Refuse, Return, Store
 from dekker.ir.instructions import Instruction as Step
 from dekker.ir.program import Cell, Function, Object, Program, Thread
 from dekker.ir.property import Property
+from dekker.records import dataclass
 from dekker.source import Source, Span
 
 ARCHITECTURE = "C"

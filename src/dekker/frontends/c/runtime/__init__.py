@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dekker.frontends.c.runtime.allocation import ALLOCATION
@@ -42,7 +43,7 @@ class Library(Runtime):
             return _ANY_NUMBER
         if found is not None or not name.startswith("_ZN"):
             return found
-        return next((item for pattern, item in _PATTERNS.items() if pattern.fullmatch(name)), None)
+        return next((item for pattern, item in _PATTERNS.items() if re.fullmatch(pattern, name)), None)
 
     def before(self, lowering: FunctionLowering, instruction: Instruction) -> None:
         note_effect(lowering, instruction)

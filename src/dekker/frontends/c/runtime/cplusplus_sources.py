@@ -11,19 +11,19 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-_FILES: Mapping[str, re.Pattern[str]] = {
-    "algorithm.cpp": re.compile(r"_ZNSt3__1(6__sort|27__insertion_sort_incomplete)I.*"),
-    "hash.cpp": re.compile(r"_ZNSt3__112__next_primeEm"),
-    "string.cpp": re.compile(r"_ZN?K?St3__1(12basic_stringI|9to_string|4stoi|4stol|5stoul|plI).*"),
-    "future.cpp": re.compile(r"_ZN?K?St3__1(17__assoc_sub_state|6futureIvE|7promiseIvE|13shared_futureIvE).*"),
-    "functional.cpp": re.compile(r"_ZN?K?St3__117bad_function_call.*"),
-    "memory.cpp": re.compile(r"_ZNSt3__1(5alignE|14__sp_mut).*"),
+_FILES: Mapping[str, str] = {
+    "algorithm.cpp": r"_ZNSt3__1(6__sort|27__insertion_sort_incomplete)I.*",
+    "hash.cpp": r"_ZNSt3__112__next_primeEm",
+    "string.cpp": r"_ZN?K?St3__1(12basic_stringI|9to_string|4stoi|4stol|5stoul|plI).*",
+    "future.cpp": r"_ZN?K?St3__1(17__assoc_sub_state|6futureIvE|7promiseIvE|13shared_futureIvE).*",
+    "functional.cpp": r"_ZN?K?St3__117bad_function_call.*",
+    "memory.cpp": r"_ZNSt3__1(5alignE|14__sp_mut).*",
 }
 
 
 def source_of(name: str) -> Path | None:
     """The file that defines a function."""
-    file = next((file for file, pattern in _FILES.items() if pattern.fullmatch(name)), None)
+    file = next((file for file, pattern in _FILES.items() if re.fullmatch(pattern, name)), None)
     folder = _folder()
     return None if file is None or folder is None else folder / file
 

@@ -204,17 +204,17 @@ _TRIES_TO_LOCK = re.compile(
 )
 _SET_DATA = r"_ZNSt3__121__thread_specific_ptrINS_15__thread_structEE11set_pointerE\w+"
 
-CPLUSPLUS_PATTERNS: Mapping[re.Pattern[str], External] = {
-    re.compile(rf"{_SHARED}D[012]B?\w*Ev"): External(_ending("rwlock_unlocked"), overrides=True),
-    re.compile(rf"_ZNSt3__14lock(B\w+?)?INS_({_MUTEXES})ES1_EEvRT_RT0_"): External(
+CPLUSPLUS_PATTERNS: Mapping[str, External] = {
+    rf"{_SHARED}D[012]B?\w*Ev": External(_ending("rwlock_unlocked"), overrides=True),
+    rf"_ZNSt3__14lock(B\w+?)?INS_({_MUTEXES})ES1_EEvRT_RT0_": External(
         _lock_both, overrides=True, needs_context=True, applies=_nobody_tries
     ),
-    re.compile(_SET_DATA): External(_release_data, overrides=True),
-    re.compile(r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*"): External(nothing, overrides=True),
-    re.compile(r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*"): External(
+    _SET_DATA: External(_release_data, overrides=True),
+    r"_ZNSt3__111this_thread(9sleep_for|11sleep_until)[BI].*": External(nothing, overrides=True),
+    r"_ZNSt3__1(11|21recursive_)timed_mutex(12try_lock_for|14try_lock_until)[BI].*": External(
         _try_lock_for, overrides=True, needs_context=True
     ),
-    re.compile(r"_ZNSt3__118condition_variable(8wait_for|10wait_until)[BI].*ENS_9cv_statusE.*"): External(
+    r"_ZNSt3__118condition_variable(8wait_for|10wait_until)[BI].*ENS_9cv_statusE.*": External(
         _status_of_wait, overrides=True, needs_context=True
     ),
 }

@@ -62,14 +62,12 @@ def _try(call: ExternalCall) -> Expr:
 
 _SEMAPHORE = r"_ZNSt3__123__atomic_semaphore_base"
 
-WAITING_PATTERNS: Mapping[re.Pattern[str], External] = {
-    re.compile(r"_ZNSt3__133__libcpp_thread_poll_with_backoff[BI].*"): External(_poll, overrides=True),
-    re.compile(rf"{_SEMAPHORE}7acquireB?\w*Ev"): External(_acquire, overrides=True),
-    re.compile(rf"{_SEMAPHORE}(11try_acquire|15try_acquire_for|17try_acquire_until)[BIE].*"): External(
-        _try, overrides=True
-    ),
-    re.compile(r"_ZNSt3__1\d+__atomic_notify_(one|all)_(native|global_table).*"): External(nothing),
-    re.compile(r"_ZNSt3__134__construct_barrier_algorithm_base.*"): template("phase_construct"),
-    re.compile(r"_ZNSt3__131__arrive_barrier_algorithm_base.*"): template("phase_arrive"),
-    re.compile(r"_ZNSt3__132__destroy_barrier_algorithm_base.*"): template("phase_destroy"),
+WAITING_PATTERNS: Mapping[str, External] = {
+    r"_ZNSt3__133__libcpp_thread_poll_with_backoff[BI].*": External(_poll, overrides=True),
+    rf"{_SEMAPHORE}7acquireB?\w*Ev": External(_acquire, overrides=True),
+    rf"{_SEMAPHORE}(11try_acquire|15try_acquire_for|17try_acquire_until)[BIE].*": External(_try, overrides=True),
+    r"_ZNSt3__1\d+__atomic_notify_(one|all)_(native|global_table).*": External(nothing),
+    r"_ZNSt3__134__construct_barrier_algorithm_base.*": template("phase_construct"),
+    r"_ZNSt3__131__arrive_barrier_algorithm_base.*": template("phase_arrive"),
+    r"_ZNSt3__132__destroy_barrier_algorithm_base.*": template("phase_destroy"),
 }

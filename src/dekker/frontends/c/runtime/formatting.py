@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dekker.frontends.c.lowering.expressions import binary, select, sign_extend, truncate
 from dekker.frontends.c.lowering.problem import Problem
@@ -18,6 +17,7 @@ from dekker.frontends.c.runtime.templates import expand
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import Assign
+from dekker.records import dataclass
 
 _UNLIMITED = Const(mask(64))
 _DIRECTIVE = re.compile(r"%([-0]*)(\d*)(?:\.(\d+))?(hh|h|ll|l|j|z|t)?([diuoxXcs%])")

@@ -8,7 +8,6 @@ through `call.emitter`, and returns the value of the call (None for `void`). Val
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from dekker.frontends.c.linking import Linkage
 from dekker.frontends.c.llvm.syntax import Instruction
@@ -19,6 +18,7 @@ from dekker.frontends.c.lowering.function import SELF, FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.ir.expressions import Address, Const, Expr, Reg
 from dekker.ir.instructions import Spawn
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

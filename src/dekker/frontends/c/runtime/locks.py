@@ -21,7 +21,7 @@ wait while they hold a lock for reading, or try to get one: only programs in whi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.frontends.c.lowering.expressions import binary, offset, select, truncate
 from dekker.frontends.c.lowering.function import SELF
@@ -36,6 +36,7 @@ from dekker.frontends.c.runtime.whole_program import (
 )
 from dekker.ir.expressions import ZERO, Address, Const, Expr, Reg
 from dekker.ir.instructions import Assign, CompareExchange, Load, Store
+from dekker.records import dataclass
 
 EBUSY = 16
 ETIMEDOUT = 110

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from dekker.frontends.c.lowering.expressions import binary, select, unary
@@ -20,8 +20,9 @@ from dekker.frontends.c.runtime.interface import ExternalCall
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary
 from dekker.ir.instructions import Assert, Assign, Await, Branch, Call, Instruction, Jump, Return
 from dekker.ir.program import Function
-from dekker.ir.text import parse_program
 from dekker.source import Source
+
+FOLDER = Path(__file__).resolve().parent / "library"
 
 
 def expand(call: ExternalCall, name: str, *arguments: Expr, instead: Mapping[str, str] | None = None) -> Expr:
@@ -41,8 +42,7 @@ def library() -> dict[str, Function]:
 
 @cache
 def _texts() -> dict[str, str]:
-    folder = sorted(files(__package__).joinpath("library").iterdir(), key=lambda item: item.name)
-    return {file.name: file.read_text(encoding="utf-8") for file in folder if file.name.endswith(".ir")}
+    return {file.name: file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.ir"))}
 
 
 @cache
@@ -53,6 +53,8 @@ def function_files() -> dict[str, str]:
 
 @cache
 def _functions_of(file: str) -> Mapping[str, Function]:
+    from dekker.ir.text import parse_program  # noqa: PLC0415 — slow to load, and many programs use none
+
     return parse_program(Source(file, _texts()[file])).function_by_name
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dekker.frontends.c.linking import Linkage
 from dekker.frontends.c.runtime.interface import ExternalCall
+from dekker.records import dataclass
 
 RELEASING = frozenset(
     (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 
 from dekker.errors import ParseError, UnsupportedError
@@ -27,6 +27,7 @@ from dekker.frontends.litmus.format import Globals, InitEntry, LitmusFile, contr
 from dekker.ir.expressions import Address, Const
 from dekker.ir.program import Function, Program, Thread
 from dekker.ir.property import AddressValue, MemoryValue, RegisterValue
+from dekker.records import dataclass
 from dekker.source import Span
 
 __all__ = ["parse_c"]

@@ -11,7 +11,7 @@ that the thread declares last.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from dekker.errors import ParseError
@@ -21,6 +21,7 @@ from dekker.frontends.litmus.c.types import BOOL, INT, VOID, CType, Pointer, Voi
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unary, evaluate_binary
 from dekker.ir.instructions import Assign, Instruction
+from dekker.records import dataclass
 
 
 class Value(NamedTuple):

@@ -7,7 +7,7 @@ public collections use them, and a release load synchronises no more than a rela
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 
 from dekker.frontends.litmus.c import syntax
@@ -31,6 +31,7 @@ from dekker.frontends.litmus.c.kernel import is_kernel_primitive, kernel_error
 from dekker.frontends.litmus.c.types import INT, LONG, VOID, CType, Pointer
 from dekker.ir.expressions import ONE, ZERO, Binary, Const, Expr, Reg, Unary
 from dekker.ir.instructions import Assert, Assume, Branch, CompareExchange, Fence, Load, Order, Rmw, Store
+from dekker.records import dataclass
 
 
 @dataclass(slots=True)

@@ -5,9 +5,10 @@ Each entry says what is done and what the arguments are, in order, by their role
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dekker.ir.instructions import Order
+from dekker.records import dataclass
 
 ROLES = {
     "place": "pointer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import NoReturn
@@ -30,6 +30,7 @@ from dekker.frontends.litmus.c.types import (
     Pointer,
     from_specifiers,
 )
+from dekker.records import dataclass
 
 
 def parse_thread(text: str) -> syntax.ThreadSyntax:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dekker.frontends.litmus.c.types import CType, Integer
+from dekker.records import dataclass
 
 
 @dataclass(slots=True)

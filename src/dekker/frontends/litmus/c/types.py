@@ -6,7 +6,7 @@ the type it goes through, as in herd.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dekker.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
