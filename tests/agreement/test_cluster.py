@@ -151,8 +151,10 @@ def test_reads_sleep_once_whoever_lets_them() -> None:
 
 
 def test_all_start_again_if_what_two_found_does_not_fit() -> None:
-    """Which parts of objects are used, who writes where, and which threads there are is found out by the way."""
-    wanted = ("new knowledge", "contradiction", "unknown thread", "killed coordinator")
+    """Which parts of objects are used, who writes where, and which threads there are is found out by the way. That what
+    two found contradicts each other happens only on machines that are slow enough; the test of the coordinator makes it
+    happen."""
+    wanted = ("new knowledge", "unknown thread", "killed coordinator")
     compare_until_seen(RELEASES, "rc11", 60, *wanted)
 
 

@@ -175,9 +175,12 @@ def test_weak_exchanges_that_fail_are_rounds(tmp_path: Path, engine: str, model:
     int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); flag = 1; pthread_join(t, 0); return 0; }
     """
     options = ("--engine", engine, "--model", model, "--unroll", "1")
-    status, text = check(tmp_path, "atomic_int own;" + retry, *options)
+    status, text = check(tmp_path, "atomic_int own;" + retry, *options, "--no-reduction")
     assert status == 0
     assert f"SAFE_WITHIN_BOUND under {model}: 4 complete executions ({engine})\n  2 more executions" in text
+    if engine == "rsmc" and model in ("sc", "rc11"):  # a round that only tries again is left out
+        status, text = check(tmp_path, "atomic_int own;" + retry, *options)
+        assert (status, text.splitlines()[0]) == (0, f"SAFE under {model}: 2 complete executions (rsmc)")
 
 
 @pytest.mark.parametrize("loop", ["for (;;);", "for (;;) { flag = 1; flag = 0; }"])

@@ -92,7 +92,7 @@ class SimulatedCluster:
         cut = self.random.choice((1, 2, 5, 20, 1000))
         traces = cut if call.max_traces is None else min(cut, call.max_traces)
         limits = replace(request.limits, max_traces=traces, timeout_s=None, memory_mb=None)
-        slice_s = self.random.choice((1e-6, 1e-4, 1.0))
+        slice_s = self.random.choice((1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1.0))
         split_seed = self.random.choice((0, self.random.randint(1, 1 << 30)))
         work = replace(call.work(), slice_s=slice_s, split_seed=split_seed, jobs=self.random.choice((1, 1, 2)))
         return explore(replace(request, limits=limits, progress=None), work)

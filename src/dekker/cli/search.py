@@ -34,7 +34,12 @@ _OPTIONS = (
     click.option("--compact", is_flag=True, help="states: at the memory limit, go on with hashes of states."),
     click.option("--no-static-local", is_flag=True, help="states: buffer stores to locals that never escape, too."),
     click.option("--no-dynamic-local", is_flag=True, help="states: buffer stores to objects of one thread, too."),
-    click.option("--no-reduction", is_flag=True, help="states: interleave steps that no other thread can notice, too."),
+    click.option(
+        "--no-reduction",
+        is_flag=True,
+        help="states: interleave steps that no other thread can notice, too; rsmc: explore retries of a weak "
+        "compare-exchange that failed by chance, too.",
+    ),
     click.option("--no-symmetry", is_flag=True, help="states: tell equal threads apart."),
 )
 

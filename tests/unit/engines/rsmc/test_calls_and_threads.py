@@ -16,13 +16,15 @@ from dekker.models import load_model
 from dekker.result import Result
 from dekker.run.engines import answer
 from dekker.source import Source
-from dekker.task import Limits, Task
+from dekker.task import Limits, Search, Task
 
 
-def run(text: str, model: str = "sc", limits: Limits = Limits(counts_known_rounds=False)) -> Result:
+def run(
+    text: str, model: str = "sc", limits: Limits = Limits(counts_known_rounds=False), search: Search = Search()
+) -> Result:
     program = parse_program(Source("test.ir", f"program test\narchitecture none\n{text}"))
     validate(program)
-    task = Task(program, load_model(model), limits)
+    task = Task(program, load_model(model), limits, search=search)
     found = rsmc.run(task)
     with suppress(UnsupportedError):
         assert answer(found) == answer(axiomatic.run(task)), "the oracle disagrees"
@@ -82,7 +84,8 @@ observe [x].4
 @pytest.mark.parametrize("model", ["sc", "tso", "rc11", "power"])
 @pytest.mark.parametrize(("unroll", "complete"), [(1, 3), (2, 6), (3, 10)])
 def test_an_update_of_another_thread_has_a_say_in_a_loop(model: str, unroll: int, complete: int) -> None:
-    found = run(UPDATES_AND_LOOP, model, Limits(unroll, counts_known_rounds=False))
+    limits = Limits(unroll, counts_known_rounds=False)
+    found = run(UPDATES_AND_LOOP, model, limits, Search(reduction=False))
     assert found.complete_executions == complete
 
 
