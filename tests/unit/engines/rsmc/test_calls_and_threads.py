@@ -18,9 +18,11 @@ from dekker.run.engines import answer
 from dekker.source import Source
 from dekker.task import Limits, Search, Task
 
+EXPLORED = Search()
+
 
 def run(
-    text: str, model: str = "sc", limits: Limits = Limits(counts_known_rounds=False), search: Search = Search()
+    text: str, model: str = "sc", limits: Limits = Limits(counts_known_rounds=False), search: Search = EXPLORED
 ) -> Result:
     program = parse_program(Source("test.ir", f"program test\narchitecture none\n{text}"))
     validate(program)
