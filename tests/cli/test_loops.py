@@ -213,6 +213,18 @@ def test_main_is_alone_when_all_are_joined(tmp_path: Path, model: str, behind: s
     assert said.startswith("SAFE under"), said
 
 
+@pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])
+def test_rounds_of_the_only_thread_are_no_part_of_later_loops(tmp_path: Path, engine: str) -> None:
+    loop = "for (int i = 0; i < limit; i++) data[0]++;"
+    main = f"int main(void) {{ pthread_t t; {loop} pthread_create(&t, 0, f, 0); {loop} return 0; }}"
+    text = f"int limit = 3; void *f(void *p) {{ limit = 2; return 0; }} {main}"
+    _, said = check(tmp_path, text, "--engine", engine, "--model", "sc", "--unroll", "2")
+    assert said.startswith("SAFE_WITHIN_BOUND under sc: 3 complete executions"), said
+    alone = f"int limit = 3; int main(void) {{ {loop} limit = 2; assert(data[0] == 3); }}"
+    _, said = check(tmp_path, alone, "--engine", engine, "--model", "sc", "--unroll", "1")
+    assert said.startswith("SAFE under sc: 1 complete execution"), said
+
+
 def test_a_long_list_that_main_builds_and_walks(tmp_path: Path) -> None:
     build = "for (int i = 0; i < 400; i++) { struct node *x = malloc(sizeof *x); x->next = list; list = x; }"
     walk = "int c = 0; for (struct node *p = list; p; p = p->next) c++; assert(c != 400);"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import Context, Path, Value, evaluate, fail, goto, set_register
-from dekker.engines.axiomatic.steps import UNINITIALISED, advance
+from dekker.engines.axiomatic.steps import UNINITIALISED, advance, at_head
 from dekker.engines.axiomatic.unset import is_shown, unset_byte
 from dekker.ir.arithmetic import RMW_OPERATORS, mask
 from dekker.ir.expressions import Expr, evaluate_unary
@@ -44,13 +44,13 @@ def run_alone(context: Context, path: Path, memory: InitialMemory) -> tuple[Path
         if instruction is not None and _ends_it(instruction, context, path):
             break
         if isinstance(instruction, Fence | Free | Load | Store | Rmw | CompareExchange):
-            path = replace(path, alone=path.alone + 1)
+            path = replace(at_head(context, path), alone=path.alone + 1)
         if isinstance(instruction, Fence):
             path = goto(path, frame.pc + 1)
         elif isinstance(instruction, Free):
             path = _free(context, path, instruction)
         elif isinstance(instruction, Recycle):
-            path = set_register(goto(path, frame.pc + 1), instruction.dst, Value(0))
+            path = set_register(goto(at_head(context, path), frame.pc + 1), instruction.dst, Value(0))
         elif isinstance(instruction, Load | Store | Rmw | CompareExchange):
             path, memory = _access(context, path, memory, instruction)
         else:

@@ -55,9 +55,9 @@ class NewFields(Exception):
 
 def is_dynamic(program: Program) -> bool:
     """Whether what threads do cannot be said before it is known what they read: which threads and objects there are,
-    or where something indeterminate decides."""
+    or where something indeterminate decides; or the first thread is alone for a while, where that is no event."""
     steps = (item for function in program.functions for item in function.body)
-    return any(isinstance(item, DYNAMIC) for item in steps) or may_be_undefined(program)
+    return any(isinstance(item, DYNAMIC) for item in steps) or may_be_undefined(program) or begins_alone(program)
 
 
 @dataclass(frozen=True)

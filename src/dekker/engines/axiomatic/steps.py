@@ -86,6 +86,15 @@ SYNCHRONISATION_START = 1 << 48
 HEADER_SIZE = 8
 
 
+def at_head(context: Context, path: Path) -> Path:
+    """The path before its next instruction, which may be the head of a loop."""
+    frame = path.frames[-1]
+    if context.limits.counts_known_rounds or frame.pc not in context.loops[frame.function.name]:
+        return path
+    entered = Entered(len(path.events), len(path.choices))
+    return replace(path, loops=arrived(path.loops, (len(path.frames), frame.pc), entered))
+
+
 def advance(context: Context, path: Path) -> Iterator[Path]:
     """The path behind its next instruction."""
     frame = path.frames[-1]
@@ -100,9 +109,7 @@ def advance(context: Context, path: Path) -> Iterator[Path]:
         yield from assume(path, open_choice, True)
         yield from assume(path, open_choice, False)
         return
-    if not context.limits.counts_known_rounds and frame.pc in context.loops[frame.function.name]:
-        entered = Entered(len(path.events), len(path.choices))
-        path = replace(path, loops=arrived(path.loops, (len(path.frames), frame.pc), entered))
+    path = at_head(context, path)
     behind, span = goto(path, frame.pc + 1), frame.function.span(frame.pc)
     if _decides_on_undefined(instruction, context, path):
         yield fail(behind, UNINITIALISED, "the value was never set", span)
