@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import field
+from itertools import pairwise
 
 from dekker.frontends.c.lowering.expressions import is_leaf, negate
-from dekker.ir.expressions import Const, Expr, Reg, is_unset
+from dekker.ir.expressions import Binary, Const, Expr, Reg, evaluate_binary, is_unset
 from dekker.ir.flow import defined, live_at_starts, successors, used
 from dekker.ir.instructions import Assert, Assign, Await, Branch, Exit, Instruction, Jump, Return
 from dekker.ir.program import Function
@@ -84,8 +85,35 @@ class Emitter:
         return _without_unread(_without_needless_unset(function))
 
     def _thread_jumps(self) -> None:
-        final = {label: self._final(position) for label, position in self.labels.items()}
-        self.labels = final
+        self.labels = {label: self._final(position) for label, position in self.labels.items()}
+        targets = ((i, self.labels[s.target]) for i, s in enumerate(self.body) if isinstance(s, Jump | Branch | Await))
+        heads = {target for index, target in targets if target <= index}
+        decided: dict[int, str] = {}
+        for index, (before, step) in enumerate(pairwise(self.body), 1):
+            if isinstance(before, Assign) and isinstance(step, Branch | Jump):
+                first = self._final(index)
+                place = self._decided_place(before, first, heads)
+                if place != first:
+                    decided[index] = self.new_label()
+                    self.labels[decided[index]] = place
+        for index in sorted(decided, reverse=True):
+            self._insert_jump(index, decided[index])
+
+    def _decided_place(self, before: Assign, position: int, heads: set[int]) -> int:
+        """Where control goes from there behind the assignment of a constant that branches depend on: compilers leave
+        several blocks by one place, with a number that says where to go on. Loops are entered by their heads."""
+        while position < len(self.body) and position not in heads:
+            step = self.body[position]
+            goes = _decided(step, before)
+            if goes is None:
+                break
+            position = self._final(self.labels[step.target] if goes and isinstance(step, Branch) else position + 1)
+        return position
+
+    def _insert_jump(self, index: int, label: str) -> None:
+        self.labels = {name: at + (at >= index) for name, at in self.labels.items()}
+        self.body.insert(index, Jump(label))
+        self.spans.insert(index, self.spans[index - 1])
 
     def _final(self, position: int) -> int:
         seen: set[int] = set()
@@ -96,6 +124,14 @@ class Emitter:
                 break
             position = self.labels[instruction.target]
         return position
+
+
+def _decided(step: Instruction, before: Assign) -> bool | None:
+    """Whether the branch is taken behind the assignment, if that alone decides it."""
+    match step, before:
+        case Branch(Binary(op, width, Reg(name), Const(right))), Assign(dst, Const(left)) if name == dst:
+            return None if is_unset(before.value) else bool(evaluate_binary(op, width, left, right))
+    return None
 
 
 def _without_needless_unset(function: Function) -> Function:
