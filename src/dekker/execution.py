@@ -60,7 +60,8 @@ class TraceEvent(NamedTuple):
 
     `kind` is `R`, `W`, `F`, or `C` for a value that `choose` gave. A trace may begin with one of kind `P`: its
     `value` is the number of accesses and fences of the first thread, before it starts another, that are not in the
-    trace: their effect belongs to the initial state. `instruction` is the position in the function that runs.
+    trace: their effect belongs to the initial state. `instruction` is the position in the function that runs, which
+    is `function` where that is said.
     `link` is for a read the position in the trace of the write it takes its value from, -1 for the initial one; for
     a write its rank in the coherence order of its location, 1 for the first after the initial one. A failed
     compare-exchange has only its R, a failed store-conditional nothing.
@@ -73,6 +74,7 @@ class TraceEvent(NamedTuple):
     size: int = 0
     value: int = 0
     link: int = 0
+    function: str = ""
 
 
 Trace = tuple[TraceEvent, ...]

@@ -50,3 +50,28 @@ def test_the_race_on_the_flag_comes_first(tmp_path: Path, engine: str, model: st
     assert "`flag`" in listed[0]
     lines = [line.split("test.c:")[1].split(":")[0] for line in listed]
     assert lines == (["11", "12", "13", "12"] if engine == "rsmc" else ["11"])
+
+
+THREAD_OF_AN_OBJECT = """
+#include <thread>
+struct Base {
+  std::thread thread;
+  virtual void run() = 0;
+  void start() { thread = std::thread([this] { run(); }); }
+  void stop() { if (thread.joinable()) thread.join(); }
+  virtual ~Base() { stop(); }
+};
+struct Derived : Base { int x = 1; void run() override { x = 2; } ~Derived() override { STOP } };
+int main() { Derived object; object.start(); }
+"""
+
+
+@pytest.mark.parametrize("model", ["cpp20", "sc", "aarch64"])
+def test_an_object_that_stays_of_its_class_is_not_written(tmp_path: Path, model: str) -> None:
+    """A destructor stores first which class the object is of now."""
+    file = tmp_path / "program.cpp"
+    file.write_text(THREAD_OF_AN_OBJECT.replace("STOP", "stop();"))
+    ran = dekker("check", str(file), "--model", model)
+    assert (ran.status, ran.out.split()[0]) == (0, "SAFE"), ran.out
+    file.write_text(THREAD_OF_AN_OBJECT.replace("STOP", ""))
+    assert dekker("check", str(file), "--model", model).status == 1

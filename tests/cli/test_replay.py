@@ -239,3 +239,32 @@ def test_every_test_of_the_corpus_has_a_witness_or_an_explanation(tmp_path: Path
 
 def _is_explained(outcome: Outcome, witness: Path) -> bool:
     return "forbidden by axiom" in outcome.out or "No candidate execution" in outcome.out or witness.exists()
+
+
+EXCHANGE_IN_A_CALLEE = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x = START;
+int r;
+static int f(int d) { int e = 0; if (atomic_compare_exchange_KIND(&x, &e, 1)) return 4; return 7; }
+static void *t(void *a) { r = f(0); return 0; }
+int main(void) { pthread_t p; pthread_create(&p, 0, t, 0); pthread_join(p, 0); assert(r != 7); }
+"""
+
+
+@pytest.mark.parametrize(("kind", "start"), [("strong", 5), ("weak", 0), ("weak", 5)])
+@pytest.mark.parametrize(
+    ("engine", "model"), [("rsmc", "sc"), ("rsmc", "power"), ("states", "tso"), ("axiomatic", "cpp20")]
+)
+def test_a_write_of_the_caller_is_no_half_of_an_exchange(
+    tmp_path: Path, engine: str, model: str, kind: str, start: int
+) -> None:
+    """The write to `r` is as far from the start of its function as the exchange is from that of the other."""
+    if (engine, kind, start) == ("states", "weak", 0):
+        model = "sc"  # a locked instruction does not fail by chance
+    file, witness = tmp_path / "program.c", tmp_path / "witness.json"
+    file.write_text(EXCHANGE_IN_A_CALLEE.replace("KIND", kind).replace("START", str(start)))
+    ran = dekker("check", str(file), "--engine", engine, "--model", model, "--witness", str(witness))
+    assert ran.status == 1, ran.err
+    assert dekker("replay", str(witness)).status == 0

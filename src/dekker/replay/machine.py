@@ -308,8 +308,13 @@ class Machine:
 
     def next_is(self, kind: str) -> bool:
         """Whether the current instruction goes on with an event of that kind."""
-        item = self.peek()
-        return item is not None and item.kind == kind and item.instruction == self.instruction
+        return self.is_done_here(self.peek(), kind)
+
+    def is_done_here(self, item: TraceEvent | None, kind: str) -> bool:
+        """Whether it is an event of that kind that the current instruction does."""
+        if item is None or item.kind != kind or item.instruction != self.instruction:
+            return False
+        return item.function in ("", self.calls[-1].function.name)
 
     def take(self, kind: str, wanted: str) -> TraceEvent:
         if self.alone:

@@ -164,10 +164,7 @@ def _compare_exchange(machine: Machine, instruction: CompareExchange) -> None:
 def _succeeds(machine: Machine) -> bool:
     """Whether the read that comes next is followed by a write of the same instruction."""
     following = machine.taken + 1
-    if following >= len(machine.trace):
-        return False
-    item = machine.trace[following]
-    return item.kind == "W" and item.instruction == machine.instruction
+    return following < len(machine.trace) and machine.is_done_here(machine.trace[following], "W")
 
 
 def _fence(machine: Machine, instruction: Fence) -> None:

@@ -233,7 +233,7 @@ class Witness:
                     yield -1, TraceEvent(thread, choice.instruction, "C", value=choice.value)
                 if event is not None:
                     access = (event.address, event.size, event.value) if event.kind != "F" else (0, 0, 0)
-                    yield number, TraceEvent(thread, event.instruction, event.kind, *access)
+                    yield number, TraceEvent(thread, event.instruction, event.kind, *access, function=event.function)
                     position += 1
 
 

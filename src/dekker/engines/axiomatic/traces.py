@@ -37,9 +37,11 @@ def _steps(structure: Structure) -> Iterator[tuple[int, TraceEvent]]:
                 yield -1, TraceEvent(thread, chosen.instruction, "C", value=value)
             if index < len(path.events):
                 event = structure.events[number]
-                yield number, _access(event, max(0, path.events[index].instruction))
+                done = path.events[index]
+                yield number, _access(event, max(0, done.instruction), done.function)
                 number += 1
 
 
-def _access(event: Event, instruction: int) -> TraceEvent:
-    return TraceEvent(event.thread, instruction, event.kind, event.address, event.size, event.value)
+def _access(event: Event, instruction: int, function: str) -> TraceEvent:
+    access = event.address, event.size, event.value
+    return TraceEvent(event.thread, instruction, event.kind, *access, function=function)

@@ -265,7 +265,7 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         shown = tuple(value & bits for value, bits in zip(state, shown_masks))  # noqa: B905 — what is shown comes first
         result.states[shown] = result.states.get(shown, 0) + count
         if task.examples:
-            result.examples.states.setdefault(shown, _trace(example, exploration.n_alone))
+            result.examples.states.setdefault(shown, _trace(task.program, example, exploration.n_alone))
         if is_satisfying(state):
             result.satisfying += count
         else:
@@ -275,16 +275,19 @@ def _result(task: Task, places: Layout, observed: tuple[Observable, ...], explor
         violation = _violation(task.program, kind, place, address)
         result.violations[violation] = None
         if task.examples:
-            result.examples.violations[violation] = _trace(example, exploration.n_alone)
+            result.examples.violations[violation] = _trace(task.program, example, exploration.n_alone)
     for flag, example in exploration.flag_examples.items():
-        result.examples.flags[flag] = _trace(example, exploration.n_alone)
+        result.examples.flags[flag] = _trace(task.program, example, exploration.n_alone)
     if task.examples and result.deadlocks:
-        result.examples.deadlock = _trace(exploration.deadlock_example, exploration.n_alone)
+        result.examples.deadlock = _trace(task.program, exploration.deadlock_example, exploration.n_alone)
     return result
 
 
-def _trace(events: RawTrace, alone: int) -> Trace:
-    found = [TraceEvent(thread, pc, TRACE_KINDS[kind], *rest) for thread, _, pc, kind, *rest in events]
+def _trace(program: Program, events: RawTrace, alone: int) -> Trace:
+    found = [
+        TraceEvent(thread, pc, TRACE_KINDS[kind], address, size, value, link, _function(program, block).name)
+        for thread, block, pc, kind, address, size, value, link in events
+    ]
     if not alone:
         return tuple(found)
     moved = (e._replace(link=e.link + 1) if e.kind == "R" and e.link != FROM_INITIAL else e for e in found)

@@ -41,7 +41,7 @@ class _Event:
     value: int = 0
     source: _Event | None = None
     rank: int = 0
-    block: int = 0
+    block: int = -1
 
     @property
     def location(self) -> Location:
@@ -143,7 +143,10 @@ def _numbered(run: Run) -> Trace:
     first = 1 if run.alone else 0
     numbers = {id(event): number for number, event in enumerate(ordered, first)}
     events = [
-        TraceEvent(event.thread, event.pc, event.kind, event.address, event.size, event.value, _link(event, numbers))
+        TraceEvent(
+            *(event.thread, event.pc, event.kind, event.address, event.size, event.value, _link(event, numbers)),
+            function=function_of(run.program, event.block).name if event.block >= 0 else "",
+        )
         for event in ordered
     ]
     return (*([TraceEvent(0, 0, "P", value=run.alone)] if run.alone else []), *events)

@@ -324,3 +324,17 @@ def test_an_exception_that_could_be_caught_is_an_error(tmp_path: Path) -> None:
     program = from_c(tmp_path, text, name="test.cpp")
     with pytest.raises(UnsupportedError, match="an exception is thrown, and what happens then is not followed"):
         check_natively(Task(program, load_model("sc")))
+
+
+@pytest.mark.parametrize(
+    ("defined", "expected"), [("", set()), ("int opt(void) { return 1; }", {"the assertion `!n` fails"})]
+)
+def test_a_weak_function_that_nobody_defines_is_null(tmp_path: Path, defined: str, expected: set[str]) -> None:
+    text = f"""
+#include <assert.h>
+extern int opt(void) __attribute__((weak));
+int main(void) {{ int n = 0; if (opt) n = opt(); assert(!n); }}
+{defined}
+"""
+    found = check_natively(Task(from_c(tmp_path, text), load_model("sc")))
+    assert {violation.message for violation in found.violations} == expected

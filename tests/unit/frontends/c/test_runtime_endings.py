@@ -94,3 +94,19 @@ int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); 
         result = engine(Task(program, load_model("sc"), Limits(counts_known_rounds=False)))
         assert result.blocked
         assert not result.deadlocks
+
+
+@pytest.mark.parametrize(
+    "end", ["return 0;", "exit(0);", "pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0);"]
+)
+@pytest.mark.parametrize(("last", "expected"), [(4, set()), (3, {"the assertion `n != 3` fails"})])
+def test_destructors_run_behind_what_was_registered(tmp_path: Path, end: str, last: int, expected: set[str]) -> None:
+    """Those with the greatest number first."""
+    text = f"""
+int n;
+static void registered(void) {{ assert(n == 0); n = 1; }}
+__attribute__((destructor(200))) static void late(void) {{ assert(n == 2); n = 3; assert(n != {last}); }}
+__attribute__((destructor)) static void early(void) {{ assert(n == 1); n = 2; }}
+void *f(void *p) {{ exit(0); }}
+int main(void) {{ atexit(registered); {end} }}"""
+    assert messages(result_of(tmp_path, text)) == expected

@@ -201,11 +201,12 @@ class Module:
 
 def read_header(cursor: Cursor, start: int) -> Header:
     cursor.take()
+    while cursor.accept("!dbg"):  # in front of what is only declared
+        cursor.take()
     linkage, _ = _read_prefixes(cursor)
     skip_calling_convention(cursor)
-    while cursor.token in _PREFIXES or cursor.token.startswith("!"):
-        if cursor.take().startswith("!"):
-            cursor.take()
+    while cursor.token in _PREFIXES:
+        cursor.take()
     result = read_result_type(cursor)
     name = unquoted(cursor.take())
     cursor.expect("(")

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 DEEPEST_EXPRESSION = 16
 SELF = "%self"
 """The register with the address of what belongs to the running thread alone."""
+DESTRUCTORS = "%destructors"
+"""The function that calls those with the attribute `destructor`."""
 RESULT = "%result"
 """Where a function leaves all parts of its value but the first."""
 VARIADIC = "%variadic"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Local, Number, Operand
 from dekker.frontends.c.llvm.types import BYTE, Array, Float, Integer, Leaf, SizeUnknown, Struct, Type, type_text
@@ -13,7 +15,7 @@ from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Piece
 from dekker.ir.expressions import ZERO, Address, Binary, Const, Expr, Reg, Unary, Unset
-from dekker.ir.instructions import Allocate, Assign, CompareExchange, EndScope, Fence, Load, Order, Rmw, Store
+from dekker.ir.instructions import Allocate, Assign, Branch, CompareExchange, EndScope, Fence, Load, Order, Rmw, Store
 from dekker.records import dataclass
 
 ORDERS = {
@@ -33,6 +35,7 @@ FENCES = {
     "acq_rel": "c11.acq_rel",
     "seq_cst": "c11.seq_cst",
 }
+_DESTRUCTOR = re.compile(r"D[012]Ev$")
 MOST_COPIES = 64
 """Longer copies become loops."""
 
@@ -192,10 +195,28 @@ def lower_store(f: FunctionLowering, instruction: syntax.Store) -> None:
         return
     _refuse_wide_atomics(instruction.order, leaves)
     address = f.scalar(instruction.address)
+    if _is_type_mark(f, parts[0]):
+        _store_if_new(f, f.emitter.keep(address), parts[0])
+        return
     if len(leaves) > 1:
         address = f.emitter.keep(address)
     for leaf, part in zip(leaves, parts, strict=True):
         store_scalar(f, offset(address, leaf.offset), part, leaf.type, _order(f, instruction))
+
+
+def _is_type_mark(f: FunctionLowering, value: Expr) -> bool:
+    """What a destructor of C++ stores first: the object is now of its class."""
+    return isinstance(value, Address) and value.symbol.startswith("_ZTV") and bool(_DESTRUCTOR.search(f.header.name))
+
+
+def _store_if_new(f: FunctionLowering, address: Expr, value: Expr) -> None:
+    """An object that is of its class already does not change, and other threads may still call its functions. The test
+    is none of the program's, and orders nothing."""
+    old, behind = f.emitter.temporary(), f.emitter.new_label()
+    f.emitter.emit(Load(old, address, 8))
+    f.emitter.emit(Branch(binary("eq", 64, Reg(old), value), behind, loose=True))
+    f.emitter.emit(Store(address, value, 8))
+    f.emitter.place(behind)
 
 
 def _local_name(operand: Operand) -> str:

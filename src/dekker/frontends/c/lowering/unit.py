@@ -31,7 +31,7 @@ from dekker.frontends.c.lowering.control import (
 )
 from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import offset
-from dekker.frontends.c.lowering.function import SELF, FunctionLowering, Handler
+from dekker.frontends.c.lowering.function import DESTRUCTORS, SELF, FunctionLowering, Handler
 from dekker.frontends.c.lowering.inlining import inline_atomics
 from dekker.frontends.c.lowering.memory import (
     lower_alloca,
@@ -73,7 +73,7 @@ ARGUMENTS = "the arguments of main"
 THREAD = "%thread"
 ATOMIC_PREFIX = "__VERIFIER_atomic_"
 
-_CONSTRUCTORS = "llvm.global_ctors"
+_CONSTRUCTORS, _DESTRUCTORS = "llvm.global_ctors", "llvm.global_dtors"
 _STREAMS = frozenset(("stdin", "stdout", "stderr", "environ", "__environ", "_ZSt7nothrow"))
 _CPP_STREAMS = {f"_ZNSt3__1{len(name)}{name}E": name for name in ("cout", "cerr", "clog", "cin", "wcout", "wcerr")}
 _TYPE_INFORMATION = ("_ZTV", "_ZTI", "_ZTS", "__dso_handle")
@@ -411,8 +411,9 @@ def lower_program(
         raise InputError("there is no function `main`", Span(source, 0, 1), "the first thread runs `main`")
     unit.symbols["main"] = main
     unit.pending.append("main")
+    _add_destructors(unit)
     unit.reach()
-    constructors = _constructors(unit)
+    constructors = _in_order_of_priority(unit, _CONSTRUCTORS)
     unit.reach()
     thread = _first_thread(unit, main, constructors)
     _finish_threads(unit)
@@ -443,14 +444,26 @@ def _is_verification_task(linkage: Linkage) -> bool:
     return any(name.startswith("__VERIFIER_") or name == "reach_error" for name in linkage.shared)
 
 
-def _constructors(unit: Unit) -> list[Address]:
-    """What runs before `main`, by priority."""
+def _add_destructors(unit: Unit) -> None:
+    """What runs when the program ends is called in the reverse order."""
+    found = _in_order_of_priority(unit, _DESTRUCTORS)
+    if found:
+        own = (SELF,) if unit.has_context else ()
+        emitter = Emitter()
+        for destructor in reversed(found):
+            emitter.emit(Call(None, destructor, tuple(map(Reg, own))))
+        emitter.emit(Return())
+        unit.functions[DESTRUCTORS] = emitter.finish(DESTRUCTORS, own)
+        unit.at_return.append(DESTRUCTORS)
+
+
+def _in_order_of_priority(unit: Unit, listed: str) -> list[Address]:
     found: list[tuple[int, Address]] = []
     for module_unit in unit.linkage.units:
-        variable = module_unit.module.entity(_CONSTRUCTORS)
+        variable = module_unit.module.entity(listed)
         if not isinstance(variable, Variable) or variable.initial is None:
             continue
-        linked = Linked(_CONSTRUCTORS, module_unit, variable, True)
+        linked = Linked(listed, module_unit, variable, True)
         elements = variable.initial.value
         for element in elements.elements if isinstance(elements, syntax.Aggregate) else ():
             layout = module_unit.module.layout

@@ -1,8 +1,8 @@
 """The end of the program: `exit`, the return from `main`, and what runs then.
 
 Functions that were registered with `atexit`, and destructors of static variables, run when `main` returns or a thread
-calls `exit`, the last first; then the program ends, with all its threads. Destructors of a thread's own variables run
-when the thread ends. At most `MOST` of each can be registered.
+calls `exit`, the last first; then those with the attribute `destructor`; then the program ends, with all its threads.
+Destructors of a thread's own variables run when the thread ends. At most `MOST` of each can be registered.
 
 `abort` is a violation, but in verification tasks, which end runs without interest that way.
 """
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from dekker.frontends.c.lowering.emitter import Emitter
 from dekker.frontends.c.lowering.expressions import binary, offset, scaled
-from dekker.frontends.c.lowering.function import SELF
+from dekker.frontends.c.lowering.function import DESTRUCTORS, SELF
 from dekker.frontends.c.runtime.interface import External, ExternalCall
 from dekker.frontends.c.runtime.whole_program import is_used
 from dekker.ir.expressions import ONE, ZERO, Address, Const, Expr, Reg
@@ -41,6 +41,8 @@ def _run_at_exit(call: ExternalCall) -> None:
     run_at_thread_end(call, call.emitter)
     if is_used(call, "atexit", "__cxa_atexit"):
         call.emitter.emit(Call(None, *call.call(_function_at_exit(call), ())))
+    if DESTRUCTORS in call.lowering.unit.functions:
+        call.emitter.emit(Call(None, *call.call(Address(DESTRUCTORS), ())))
 
 
 def _function_at_exit(call: ExternalCall) -> Address:
@@ -62,8 +64,7 @@ def _running(call: ExternalCall, name: str, place: Expr, most: int) -> Address:
             e.place(f"skip{index}")
         e.emit(Return())
         unit.functions[name] = e.finish(name, (SELF,) if unit.has_context else ())
-        if name not in unit.at_return:
-            unit.at_return.insert(0 if name == AT_THREAD_END else len(unit.at_return), name)
+        unit.at_return.insert(0 if name == AT_THREAD_END or AT_THREAD_END not in unit.at_return else 1, name)
     return Address(name)
 
 
