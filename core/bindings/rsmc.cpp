@@ -223,7 +223,7 @@ using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
 using SizesArgument = std::vector<std::pair<Address, Address>>;
 // parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
 // again, numbers of threads by parent and order
-using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument,
+using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument, bool, bool,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -247,9 +247,9 @@ PartsArgument parts_list(const Parts& parts) {
 }
 
 Known read_known(const KnownArgument& argument) {
-  const auto& [parts, released, releases, writers, trusted, freed, reusable, threads] = argument;
+  const auto& [parts, released, releases, writers, trusted, freed, reusable, needs_split, splits, threads] = argument;
   Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
-              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, {}};
+              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, needs_split, splits, {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -259,7 +259,7 @@ KnownArgument known_tuple(const Known& known) {
   for (const auto& [key, number] : known.threads) threads.emplace_back(key.first, key.second, number);
   return {parts_list(known.parts), parts_list(known.released_parts), known.releases,
           {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()},
-          {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, std::move(threads)};
+          {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, known.needs_split, known.splits, std::move(threads)};
 }
 
 Work read_work(const WorkArgument& argument) {

@@ -17,6 +17,7 @@ void add_owners(Owners& total, const Owners& part) {
 bool is_consistent(const Known& known) {
   if (known.releases && known.parts != known.released_parts) return false;
   if (known.freed != known.reusable) return false;
+  if (known.needs_split != known.splits) return false;
   for (const auto& [address, thread] : known.trusted) {
     const auto writer = known.writers.find(address);
     if (writer != known.writers.end() && (thread == Knowledge::several || writer->second != thread)) return false;
@@ -33,11 +34,12 @@ bool merge(Known& total, const Known& part) {
   add_owners(total.trusted, part.trusted);
   total.threads.insert(part.threads.begin(), part.threads.end());
   total.freed.insert(part.freed.begin(), part.freed.end());
+  total.needs_split |= part.needs_split;
   return is_consistent(total);
 }
 
 Known known_at_start(const Known& known) {
-  return {known.parts, known.parts, false, known.writers, {}, known.freed, known.freed, known.threads};
+  return {known.parts, known.parts, false, known.writers, {}, known.freed, known.freed, known.needs_split, known.needs_split, known.threads};
 }
 
 }  // namespace dekker::rsmc

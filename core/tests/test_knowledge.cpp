@@ -109,6 +109,24 @@ TEST(contradictions_do_not_come_back_after_a_new_start) {
   CHECK(n_restarts > 500);
 }
 
+TEST(halves_that_one_finds_must_be_apart_are_so_for_all_who_start_again) {
+  Knowledge finder, other;
+  bool starts_again = false;
+  try {
+    finder.note_split();
+  } catch (const NewKnowledge&) {
+    starts_again = true;
+  }
+  CHECK(starts_again);
+  CHECK(!finder.splits_updates());
+  Known total = other.all();
+  CHECK(!merge(total, finder.all()));
+  const Known start = known_at_start(total);
+  CHECK(start.splits);
+  Known again = start;
+  CHECK(merge(again, start));
+}
+
 TEST(threads_keep_their_numbers_when_all_start_again) {
   Known known;
   known.threads[{0, 1}] = 4;

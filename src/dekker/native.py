@@ -138,13 +138,16 @@ Known = tuple[
     list[tuple[int, int]],
     list[tuple[int, int]],
     list[tuple[int, int]],
+    bool,
+    bool,
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
-that are freed, with their sizes, and those that may be allocated again; the numbers of threads, by parent and order."""
+that are freed, with their sizes, and those that may be allocated again; whether halves of updates that release must be
+apart, and whether they are; the numbers of threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], [])
+NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [])
 
 
 @dataclass(frozen=True)

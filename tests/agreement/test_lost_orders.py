@@ -83,6 +83,18 @@ POSSIBLE = {
         ),
         ARM_READ,
     ),
+    "aarch64, the read of an update that releases": (
+        "AArch64",
+        ARM_INIT,
+        ("LDR W1,[X20]; LDAXR W2,[X22]; STLXR W3,W11,[X22]; STR W12,[X21]", ARM_OTHER),
+        ARM_READ,
+    ),
+    "riscv, the read of an update that releases": (
+        "RISCV",
+        RISCV_INIT,
+        ("lw x5,0(x20); lr.w.aq x6,0(x22); sc.w.rl x7,x11,0(x22); sw x12,0(x21)", RISCV_OTHER),
+        RISCV_READ,
+    ),
     "aarch64, a release that fails": (
         "AArch64",
         ARM_INIT,

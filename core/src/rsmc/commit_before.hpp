@@ -22,6 +22,7 @@ struct RunItem {
   EventId event;
   ItemKind kind;
   FixedBits<W> past;  // of commit-before, in run indices
+  FixedBits<W> least_past = {};  // without what reads wait for because of their writes; kept only if some do
 };
 
 template <std::size_t W>
@@ -45,7 +46,7 @@ class CommitBefore {
       }
       if (!machine_.are_decided(earlier.address_sources)) return false;
       if (earlier.state != EventState::pending) continue;
-      if (e.ordered_after.test(id)) return false;
+      if (e.ordered_after.test(id) || e.waits_with_write) return false;
       machine_.resolve_address(earlier);
       if (same_place(earlier, e) && is_kept(earlier, e)) return false;
     }
@@ -75,13 +76,16 @@ class CommitBefore {
     return true;
   }
 
+  using Past = Bits RunItem<W>::*;
+
   // What commit-before puts before the event, in run indices. `source` is the write that a read takes its value from.
+  template <Past past_kind = &RunItem<W>::past>
   Bits past_of(const std::vector<RunItem<W>>& run, EventId id, EventId source) const {
     const bool forwards = source != no_event && may_forward(machine_.event(id), machine_.event(source));
-    Bits past = past_but_value(run, id, source, forwards);
+    Bits past = past_but_value<past_kind>(run, id, source, forwards);
     if (!forwards) return past;
     const Sources<W> value = machine_.resolved(machine_.event(source).data_sources);
-    (value.direct | value.picked).for_each([&](std::size_t s) { include(run, past, static_cast<EventId>(s)); });
+    (value.direct | value.picked).for_each([&](std::size_t s) { include<past_kind>(run, past, static_cast<EventId>(s)); });
     return past;
   }
 
@@ -119,10 +123,11 @@ class CommitBefore {
     return no_event;
   }
 
+  template <Past past_kind>
   Bits past_but_value(const std::vector<RunItem<W>>& run, EventId id, EventId source, bool forwards) const {
     Bits past;
     const Event<W>& e = machine_.event(id);
-    const auto include = [&](EventId other) { this->include(run, past, other); };
+    const auto include = [&](EventId other) { this->template include<past_kind>(run, past, other); };
     const auto include_sources = [&](const Sources<W>& sources) {
       if (sources.empty()) return;
       const Sources<W> exact = machine_.resolved(sources);
@@ -159,19 +164,20 @@ class CommitBefore {
       }
       include_sources(earlier.address_sources);
       const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
-      if (kept || e.ordered_after.test(other)) include(other);
+      if (kept || e.ordered_after.test(other) || (e.waits_with_write && past_kind == &RunItem<W>::past)) include(other);
     }
     return past;
   }
 
   // What decides that a compare-exchange fails before its read is committed: only that control came there.
+  template <Past past_kind = &RunItem<W>::past>
   Bits past_of_early_failure(const std::vector<RunItem<W>>& run, EventId write) const {
     Bits past;
     const Sources<W> control = machine_.resolved(machine_.event(write).control);
     (control.direct | control.picked).for_each([&](std::size_t s) {
       const Event<W>& source = machine_.event(static_cast<EventId>(s));
       if (source.state == EventState::pending || source.state == EventState::absent) return;
-      past |= run[source.run_index].past;
+      past |= run[source.run_index].*past_kind;
       past.set(source.run_index);
     });
     return past;
@@ -189,29 +195,31 @@ class CommitBefore {
   }
 
  private:
+  template <Past past_kind>
   static void include_item(const std::vector<RunItem<W>>& run, Bits& past, std::uint32_t run_index) {
-    past |= run[run_index].past;
+    past |= run[run_index].*past_kind;
     past.set(run_index);
   }
 
+  template <Past past_kind>
   void include(const std::vector<RunItem<W>>& run, Bits& past, EventId id) const {
     const Event<W>& e = machine_.event(id);
     if (e.kind == EventKind::fence || e.state == EventState::pending) return;
     if (e.state != EventState::absent || e.failed_early) {
-      include_item(run, past, e.run_index);
+      include_item<past_kind>(run, past, e.run_index);
       return;
     }
     // What decided that the write of a store-conditional or compare-exchange is absent.
     if (e.chosen_by != no_event) {
-      include_item(run, past, machine_.event(e.chosen_by).run_index);
+      include_item<past_kind>(run, past, machine_.event(e.chosen_by).run_index);
       return;
     }
     const Event<W>& read = machine_.event(e.partner);
-    if (read.state != EventState::pending) include_item(run, past, read.run_index);
+    if (read.state != EventState::pending) include_item<past_kind>(run, past, read.run_index);
     const Sources<W> expected = machine_.resolved(read.data_sources);
     (expected.direct | expected.picked).for_each([&](std::size_t s) {
       const Event<W>& compared = machine_.event(static_cast<EventId>(s));
-      if (compared.state == EventState::committed) include_item(run, past, compared.run_index);
+      if (compared.state == EventState::committed) include_item<past_kind>(run, past, compared.run_index);
     });
   }
 
@@ -239,7 +247,8 @@ class CommitBefore {
     } else if (has_source) {
       const std::uint32_t source = machine_.event(e.read_from).run_index;
       before.set(e.read_from);
-      run[source].past.for_each([&](std::size_t item) { before.set(run[item].event); });
+      const Bits& past = machine_.joins_halves() ? run[source].least_past : run[source].past;
+      past.for_each([&](std::size_t item) { before.set(run[item].event); });
     }
     for (EventId other : machine_.threads()[static_cast<std::size_t>(e.thread)].events) {
       const Event<W>& earlier = machine_.event(other);
@@ -257,8 +266,14 @@ class CommitBefore {
   bool hangs_on_a_choice(const std::vector<RunItem<W>>& run, EventId read, EventId store) const {
     const Sources<W> value = machine_.resolved(machine_.event(store).data_sources);
     if (value.picked.empty()) return false;
-    Bits past = past_but_value(run, read, store, true);
-    value.direct.for_each([&](std::size_t s) { include(run, past, static_cast<EventId>(s)); });
+    if (machine_.joins_halves()) return hangs_on_a_choice<&RunItem<W>::least_past>(run, read, store, value);
+    return hangs_on_a_choice<&RunItem<W>::past>(run, read, store, value);
+  }
+
+  template <Past past_kind>
+  bool hangs_on_a_choice(const std::vector<RunItem<W>>& run, EventId read, EventId store, const Sources<W>& value) const {
+    Bits past = past_but_value<past_kind>(run, read, store, true);
+    value.direct.for_each([&](std::size_t s) { include<past_kind>(run, past, static_cast<EventId>(s)); });
     bool found = false;
     value.picked.for_each([&](std::size_t s) {
       const Event<W>& chooser = machine_.event(static_cast<EventId>(s));

@@ -497,11 +497,13 @@ class Explorer {
 
   // Calls `visit(activation)` for every active load of the location that need not come before.
   template <class Visit>
-  void for_racing_loads(EventId access, const Bits& past, Visit visit) {
+  void for_racing_loads(EventId access, const Bits& past, const Bits& least_past, Visit visit) {
     for (std::size_t i = 0; i < run_.items().size(); ++i) {
       const Event<W>& e = event(access);
       const Event<W>& load = event(run_.items()[i].event);
-      if ((load.kind != EventKind::read && !load.failed_early) || load.address != e.address || load.size != e.size || past.test(i)) continue;
+      if ((load.kind != EventKind::read && !load.failed_early) || load.address != e.address || load.size != e.size) continue;
+      if (past.test(i) && run_.joins_halves() && !least_past.test(i)) run_.note_split();
+      if (past.test(i)) continue;
       Activation<W>* activation = active_.find(run_.key_of(run_.items()[i].event));
       if (activation == nullptr || activation->only_success != load.failed_early) continue;
       visit(*activation);
@@ -511,7 +513,8 @@ class Explorer {
 
   void detect_races(EventId store) {
     const Bits past = run_.past_of(store, no_event);
-    for_racing_loads(store, past, [&](Activation<W>& activation) {
+    const Bits least_past = run_.joins_halves() ? run_.least_past_of(store, no_event) : past;
+    for_racing_loads(store, past, least_past, [&](Activation<W>& activation) {
       if (maximality_.holds(activation, past))
         offer(activation, {kept_items(activation, past), run_.key_of(store), {}, {}, run_.new_stamp()});
     });
@@ -534,7 +537,7 @@ class Explorer {
     const EventId taken_by = update_behind(place, source);
     const Bits& past = update.past;
     std::optional<bool> is_allowed;
-    for_racing_loads(id, past, [&](Activation<W>& activation) {
+    for_racing_loads(id, past, update.least_past, [&](Activation<W>& activation) {
       if (taken_by != no_event) {
         const std::size_t taken = event(taken_by).run_index;
         if (taken < activation.run_size || past.test(taken)) return;

@@ -53,6 +53,15 @@ class Knowledge {
     if (known_.freed.insert({object, size}).second) throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on: may the halves of an update that releases be apart?
+  bool splits_updates() const { return known_.splits; }
+
+  void note_split() {
+    const std::lock_guard hold(mutex_);
+    known_.needs_split = true;
+    throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);

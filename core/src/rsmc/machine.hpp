@@ -24,6 +24,7 @@
 #include "rsmc/liveness.hpp"
 #include "rsmc/loops.hpp"
 #include "rsmc/machine_state.hpp"
+#include "rsmc/release_updates.hpp"
 
 namespace dekker::rsmc {
 
@@ -42,6 +43,7 @@ class Machine {
     });
     leaves_out_failures_ = order.in_order && order.forgets_reads && !limits.counts_known_rounds &&
                            program.has([](const Instruction& i) { return i.is_weak; });
+    if (!order.in_order && !knowledge.splits_updates()) waiting_reads_ = ReleaseUpdates(program).take();
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
@@ -51,6 +53,10 @@ class Machine {
     if (is_alone_) run_alone(look);
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
   }
+
+  // Do reads of updates wait for what only their writes have to wait for?
+  bool joins_halves() const { return !waiting_reads_.empty(); }
+  void note_split() const { knowledge_.note_split(); }
 
   // How many accesses and fences the only thread did before others existed.
   std::uint64_t n_alone() const { return n_alone_; }
@@ -547,6 +553,7 @@ class Machine {
   bool leaves_out_failures_ = false;  // by chance, of compare-exchanges that are only tried again
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
+  std::vector<std::vector<bool>> waiting_reads_;  // by block: reads that wait with the writes of their updates; empty if none
   std::vector<std::vector<bool>> awaited_;        // by block
   bool is_alone_ = false;
   bool reuses_ = false;   // may what was freed be in use again?

@@ -33,6 +33,7 @@ EventId Machine<W>::create_access(std::int32_t thread, ThreadState<W>& state, st
   e.address_node = address.node;
   e.address_sources = address.sources;
   if (!order_.in_order) find_order(state, e);
+  e.waits_with_write = kind == EventKind::read && joins_halves() && waiting_reads_[at(e.block)][at(pc)];
   return id;
 }
 

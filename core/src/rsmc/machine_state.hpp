@@ -82,6 +82,7 @@ struct Event {
   bool must_succeed = false;  // or whose success was
   bool failed_early = false;  // and its write
   bool is_copy = false;       // a write that moves bytes, whatever they hold
+  bool waits_with_write = false;  // the read of an update: it waits for all earlier accesses, because its write does
   bool is_loose = false;      // a read of the specification: later accesses do not wait for its address
   Address address = 0;  // once known
   Value value = 0;      // once committed

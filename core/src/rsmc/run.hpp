@@ -83,6 +83,12 @@ class Run {
   void set_stamp(EventId id, std::uint64_t stamp) { machine_.event(id).stamp = stamp; }
 
   Bits past_of(EventId id, EventId source) const { return commit_before_.past_of(items_, id, source); }
+  bool joins_halves() const { return machine_.joins_halves(); }
+  Bits least_past_of(EventId id, EventId source) const {
+    return commit_before_.template past_of<&RunItem<W>::least_past>(items_, id, source);
+  }
+  // The read of an update that wants to write here may have to come before what the write waits for.
+  void note_split() const { machine_.note_split(); }
 
   // The last own write before the read, if it is one that failed and whose value the read may take.
   EventId failed_source(EventId read) const {
@@ -290,7 +296,9 @@ class Run {
   void commit_early_failure(EventId write) {
     Event<W>& e = machine_.event(write);
     machine_.resolve_address(e);
-    enter_items(write, ItemKind::choice, commit_before_.past_of_early_failure(items_, write));
+    const Bits past = commit_before_.past_of_early_failure(items_, write);
+    enter_items(write, ItemKind::choice, past,
+                joins_halves() ? commit_before_.template past_of_early_failure<&RunItem<W>::least_past>(items_, write) : past);
     e.state = EventState::absent;
     e.failed_early = true;
     machine_.event(e.partner).must_fail = true;
@@ -464,6 +472,7 @@ class Run {
   struct Update {
     Key write;
     Bits past;
+    Bits least_past;  // as in RunItem
   };
 
   // An own write whose value the read could have taken before it was in place: nobody can come between the halves of the
@@ -486,7 +495,7 @@ class Run {
     const bool is_fetched = second_half(id) != no_event;
     if (is_fetched ? outline_read(id, place, source, kind) : commit_read(id, place, source, kind)) {
       const EventId write = write_at_once(id);
-      if (write != no_event) found = Update{key_of(write), past_of_update(id, write)};
+      if (write != no_event) found = Update{key_of(write), past_of_update(id, write), least_past_of_update(id, write)};
     }
     undo(before);
     return found;
@@ -705,6 +714,12 @@ class Run {
     return items_[machine_.event(read).run_index].past | past_between(read, write);
   }
 
+  Bits least_past_of_update(EventId read, EventId write) const {
+    Bits past = least_past_of(write, no_event) | items_[machine_.event(read).run_index].least_past;
+    past.clear(machine_.event(read).run_index);
+    return past;
+  }
+
   Bits past_between(EventId read, EventId write) const {
     Bits past = past_of(write, no_event);
     past.clear(machine_.event(read).run_index);
@@ -736,13 +751,16 @@ class Run {
     return no_event;
   }
 
-  void enter_items(EventId id, ItemKind kind, EventId source) { enter_items(id, kind, past_of(id, source)); }
+  void enter_items(EventId id, ItemKind kind, EventId source) {
+    const Bits past = past_of(id, source);
+    enter_items(id, kind, past, joins_halves() ? least_past_of(id, source) : past);
+  }
 
-  void enter_items(EventId id, ItemKind kind, const Bits& past) {
+  void enter_items(EventId id, ItemKind kind, const Bits& past, const Bits& least_past) {
     if (items_.size() >= Bits::capacity) throw CapacityNeeded{machine_.place_of(event(id))};
     machine_.event(id).run_index = static_cast<std::uint32_t>(items_.size());
     machine_.event(id).stamp = ++last_stamp_;
-    items_.push_back({id, kind, past});
+    items_.push_back({id, kind, past, least_past});
     ++n_commits_;
   }
 

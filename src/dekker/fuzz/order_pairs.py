@@ -220,6 +220,7 @@ ANNOTATED: dict[str, Access] = {
     },
     "pair acquire": partial(_pair, orders=(Order.ACQUIRE, Order.PLAIN)),
     "pair release": partial(_pair, orders=(Order.PLAIN, Order.RELEASE)),
+    "pair acquire release": partial(_pair, orders=(Order.ACQUIRE, Order.RELEASE)),
     "pair acquire release, address from itself": partial(_pair, orders=(Order.ACQUIRE, Order.RELEASE), own="linked"),
 }
 
@@ -285,8 +286,16 @@ def all_pairs(model: str) -> list[Shape]:
     return [Shape((a, b), (link,), observer) for a in names for b in names for link in LINKS for observer in OBSERVERS]
 
 
+OVERTAKING = ("add release", "add acq_rel", "compare-exchange release", "pair release", "pair acquire release")
+"""Updates that release: their read may come before an access that their write waits for."""
+
+
 def random_shape(random: Random, model: str, sizes: Sequence[int] = (2, 3, 3, 3, 4)) -> Shape:
     names, size = tuple(accesses(model)), random.choice(sizes)
+    if model in ANNOTATING and random.random() < 0.2:
+        behind = random.choice((*LINKS, "address", "data", "address", "data"))
+        accessed = random.choice(("load", "load", *names)), random.choice(OVERTAKING), random.choice(("store", *names))
+        return Shape(accessed, (random.choice(("nothing", *LINKS)), behind), OBSERVERS[0])
     return Shape(
         tuple(random.choice(names) for _ in range(size)),
         tuple(random.choice(tuple(LINKS)) for _ in range(size - 1)),

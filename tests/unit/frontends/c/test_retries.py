@@ -140,3 +140,38 @@ def test_tickets_are_not_drawn_in_vain(tmp_path: Path, model: str) -> None:
     found = rsmc.run(task_of(tmp_path, TICKETS, model, "assert(count == 6);", threads=3))
     assert (found.statistics["complete"], found.statistics["abandoned"]) == (factorial(6) // 2**3, 0)
     assert not found.violations
+
+
+QUEUE_LOCK = """
+struct node { struct node *_Atomic next; atomic_bool waits; } nodes[THREADS];
+_Atomic(struct node *) tail;
+int count;
+static void *thread(void *number) {
+  struct node *own = &nodes[(long)number];
+  for (int i = 0; i < 2; i++) {
+    atomic_store_explicit(&own->next, 0, relaxed);
+    atomic_store_explicit(&own->waits, 1, relaxed);
+    struct node *before = atomic_exchange_explicit(&tail, own, memory_order_acq_rel);
+    if (before) {
+      atomic_store_explicit(&before->next, own, release);
+      while (atomic_load_explicit(&own->waits, acquire)) ;
+    }
+    count++;
+    struct node *next = atomic_load_explicit(&own->next, acquire), *expected = own;
+    if (!next) {
+      if (atomic_compare_exchange_strong_explicit(&tail, &expected, 0, release, relaxed)) continue;
+      while (!(next = atomic_load_explicit(&own->next, acquire))) ;
+    }
+    atomic_store_explicit(&next->waits, 0, release);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["rc11", "power", "aarch64", "riscv"])
+def test_a_queue_lock_has_no_dead_ends(tmp_path: Path, model: str) -> None:
+    """The write of an update that releases waits for more than its read, which waits for that as well."""
+    found = rsmc.run(task_of(tmp_path, QUEUE_LOCK, model, "assert(count == 4);"))
+    assert (found.statistics["complete"], found.statistics["abandoned"]) == (78, 0)
+    assert not found.violations

@@ -1,0 +1,75 @@
+// Reads of updates whose writes wait for more than they do themselves: those of updates that release.
+//
+// Where the two halves are committed apart, another update may take the place of the write, and all that follows is
+// explored in vain. So the read waits for what its write waits for, until a store is seen that could be read by one of the
+// accesses which are waited for, and that need not come after it (`Explorer::for_racing_loads`). Then the exploration
+// starts again, with the halves apart. Every execution that is lost by waiting has such a store: it has a cycle of
+// commit-before and those waits, and the last access on the cycle that is waited for could as well have read something
+// else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rsmc/loops.hpp"
+
+namespace dekker::rsmc {
+
+class ReleaseUpdates {
+ public:
+  explicit ReleaseUpdates(const Program& program) : program_(program) {
+    const std::size_t n_blocks = program.threads.size() + program.functions.size();
+    for (std::size_t b = 0; b < n_blocks; ++b) reads_.push_back(find(program.block(static_cast<std::int32_t>(b)).code));
+    if (!has_any_) reads_.clear();
+  }
+
+  // By block and instruction; empty if there are none.
+  std::vector<std::vector<bool>> take() && { return std::move(reads_); }
+
+ private:
+  std::vector<bool> find(const std::vector<Instruction>& code) {
+    std::vector<bool> found(code.size(), false);
+    for (std::size_t pc = 0; pc < code.size(); ++pc) {
+      found[pc] = releases_with_its_write(code[pc]) || (is_linked_load(code[pc]) && leads_to_release(code, pc));
+      has_any_ = has_any_ || found[pc];
+    }
+    return found;
+  }
+
+  bool releases_with_its_write(const Instruction& i) const {
+    const bool is_update = i.operation == Operation::read_modify_write || i.operation == Operation::compare_exchange;
+    return is_update && waits(i.write_class) && !waits(i.read_class);
+  }
+
+  static bool is_linked_load(const Instruction& i) { return i.operation == Operation::load && i.is_exclusive; }
+
+  // Is there a store-conditional that releases, with no other in between?
+  bool leads_to_release(const std::vector<Instruction>& code, std::size_t load) const {
+    if (waits(code[load].read_class)) return false;
+    std::vector<bool> seen(code.size(), false);
+    BlockLoops::Places pending = BlockLoops::successors(code, load);
+    while (!pending.empty()) {
+      const std::size_t pc = pending.back();
+      pending.pop_back();
+      if (pc >= code.size() || seen[pc] || is_linked_load(code[pc])) continue;
+      seen[pc] = true;
+      if (code[pc].operation == Operation::store_conditional) {
+        if (waits(code[pc].write_class)) return true;
+        continue;
+      }
+      for (const std::size_t next : BlockLoops::successors(code, pc)) pending.push_back(next);
+    }
+    return false;
+  }
+
+  bool waits(std::int32_t event_class) const {
+    return event_class != none && program_.classes[static_cast<std::size_t>(event_class)].after_earlier;
+  }
+
+  const Program& program_;
+  std::vector<std::vector<bool>> reads_;
+  bool has_any_ = false;
+};
+
+}  // namespace dekker::rsmc
