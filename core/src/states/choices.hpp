@@ -97,7 +97,6 @@ class Choices : protected Expansion {
   // Those that can go on and should have been chosen. `from_` is the state then.
   std::uint64_t missing_threads(const Reduced& choice) {
     set_from(choice.number);
-    hashes_.assign(from_.size() - 1, 0);
     find_readiness();
     const std::uint64_t enabled = enabled_threads();
     find_conflicts(enabled);

@@ -507,7 +507,7 @@ class Machine : public Accesses {
     state.memory.number = unnumbered;
     if (i.is_stack) {
       const std::size_t depth = i.is_permanent ? 0 : thread.frames.size();
-      thread.owned.push_back({static_cast<std::uint32_t>(depth), start, i.is_confined});
+      thread.owned.push_back({static_cast<std::uint32_t>(depth), start, i.is_confined, i.is_local});
     }
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;

@@ -96,10 +96,7 @@ class Searcher : Schedules {
 
   void take(std::uint32_t number) {
     set_from(number);
-    if (found_.depth_first) {
-      hashes_.assign(from_.size() - 1, 0);
-      return;
-    }
+    if (found_.depth_first) return;
     const std::uint32_t ahead = number + far_ahead;
     look_ahead(number, ahead < found_.visited.size() ? found_.visited[ahead] : std::span<const std::uint32_t>{}, from_.size() - 1);
   }
