@@ -15,6 +15,12 @@ inline constexpr std::size_t largest_restart = 1'000'000;
 
 inline Stop requested_stop() { return stop_request.load() == StopRequest::memory ? Stop::memory : Stop::time; }
 
+// Is it known by now that a search with large buffers was only a trial?
+inline bool has_failed(const Options& trial, std::uint64_t overflows, std::uint64_t largest_buffer, std::uint64_t n_states) {
+  if (trial.trial_entries == 0) return false;
+  return overflows != 0 || (largest_buffer > trial.trial_entries && n_states > trial.trial_states);
+}
+
 class Searcher : Schedules {
  public:
   Searcher(const Program& program, const Options& options, Assumptions assumptions, const Progress& progress)
@@ -124,6 +130,7 @@ class Searcher : Schedules {
     if (has_violation_ && options_.stop_at_violation) return true;
     if (is_asked_to_stop() && !options_.compact) return stop(requested_stop());
     if (options_.max_states != 0 && found_.visited.size() >= options_.max_states) return stop(Stop::states);
+    if (has_failed(options_, steps_.overflows, machine_.largest_buffer, found_.visited.size())) return stop(Stop::buffers);
     if (++n_expanded_ % 1024 != 0) return false;
     if (!options_.depth_first) found_.visited.forget(next);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
