@@ -405,8 +405,8 @@ def search_states(
     program: tuple[Any, ...], task: Task, bound: int, limits: Limits, trial: tuple[int, int] = (0, 0)
 ) -> StateSearch:
     """`engines.states.encoding` makes `program` from that of the task; `bound` limits the entries of each store buffer,
-    0 not at all; `limits` are those of the task that are left. A `trial` with these numbers of entries and states is given
-    up if a store finds its buffer full, or a buffer holds more entries and there are more states."""
+    0 not at all; `limits` are those of the task that are left. A `trial` with these numbers of entries and states is
+    given up if a store finds its buffer full, or a buffer holds more entries and there are more states."""
     search = task.search
     flags = (
         search.depth_first,

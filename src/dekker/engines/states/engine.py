@@ -91,8 +91,8 @@ def _has_failed(trial: StateSearch, limits: Limits) -> bool:
 
 
 def _attempts(task: Task) -> Iterator[tuple[int, Limits, bool]]:
-    """Bounds of buffers, and whether the search is a trial. Most programs do not fill large buffers, and small ones that
-    are full have more states than large ones."""
+    """Bounds of buffers, and whether the search is a trial. Most programs do not fill large buffers, and there are more
+    states with small ones that are full."""
     is_trial = task.search.buffer is None and shipped_as(task.model) != "sc"
     bounds = (GROWING_BOUNDS[-1], *GROWING_BOUNDS) if is_trial else (task.search.buffer or 0,)
     started = time.perf_counter()
