@@ -29,6 +29,7 @@ enum InstructionFlag : std::int64_t {
   flag_confined = 128,
   flag_unset = 256,
   flag_copy = 512,
+  flag_name = 1024,
   flag_quiet = 1 << 16,
 };
 
@@ -40,6 +41,7 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_confined = (n[8] & flag_confined) != 0;
   i.is_unset = (n[8] & flag_unset) != 0;
   i.is_copy = (n[8] & flag_copy) != 0;
+  i.is_name = (n[8] & flag_name) != 0;
   i.is_quiet = (n[8] & flag_quiet) != 0;
   i.fence = static_cast<FenceAction>(n[common_fields]);
   i.touches = static_cast<std::uint64_t>(n[common_fields + 1]);

@@ -140,7 +140,7 @@ class Crew {
     shared_.components.forget_old_tables();
     const Statistics all = statistics();
     if (!is_stopped() && has_failed(options_, all.overflows, all.largest_buffer, shared_.n_states)) shared_.stop(Stop::buffers);
-    shared_.tries_choices = n_tried <= 1000 || 16 * n_choices >= n_tried || ++n_phases_ % 32 == 0;
+    shared_.tries_choices = !is_seldom_good(n_tried, n_choices) || ++n_phases_ % 32 == 0;
   }
 
   bool is_stopped() const {

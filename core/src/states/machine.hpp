@@ -498,7 +498,7 @@ class Machine : public Accesses {
       return;
     }
     const Address start = free_address(state.memory, t, thread, size);
-    const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
+    const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames && !i.is_name;
     HeapObject object{start, 0, static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
     set_new_content(object, i.is_unset);
     if (options_.leaks && !i.is_stack && !i.is_permanent) set_origin(object, thread);

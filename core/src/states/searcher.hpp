@@ -11,7 +11,7 @@ namespace dekker::states {
 
 // Once restarting has not helped so often, or there are so many states, choices are corrected where they were made.
 inline constexpr int most_restarts = 12;
-inline constexpr std::size_t largest_restart = 1'000'000;
+inline constexpr std::size_t largest_restart = 30'000;
 
 inline Stop requested_stop() { return stop_request.load() == StopRequest::memory ? Stop::memory : Stop::time; }
 
