@@ -9,9 +9,14 @@
 
 namespace dekker::states {
 
-// Once restarting has not helped so often, or there are so many states, choices are corrected where they were made.
-inline constexpr int most_restarts = 12;
-inline constexpr std::size_t largest_restart = 30'000;
+// When choices turn out wrong, is it better to begin again, with the futures that are known now, than to correct choices where
+// they were made? Not once that has not helped so often, nor if there are so many states. Where most states let some threads go
+// first, states that should not have been reached are many, and lead to more; where few do, hardly any are saved.
+inline bool should_restart(int n_restarts, std::size_t n_states, std::uint64_t n_tried, std::uint64_t n_reduced) {
+  constexpr int most_restarts = 12;
+  constexpr std::size_t largest = 1'000'000, largest_hardly_reduced = 30'000;
+  return n_restarts < most_restarts && n_states < (2 * n_reduced < n_tried ? largest_hardly_reduced : largest);
+}
 
 inline Stop requested_stop() { return stop_request.load() == StopRequest::memory ? Stop::memory : Stop::time; }
 
@@ -65,8 +70,8 @@ class Searcher : Schedules {
     begin();
     expand_all();
     for (int n_restarts = 0; !is_stopped() && has_wrong_choices(); ++n_restarts) {
-      if (n_restarts < most_restarts && found_.visited.size() < largest_restart)
-        begin();  // with the futures that are known now choices are better
+      if (should_restart(n_restarts, found_.visited.size(), n_tried_, reduced_.size()))
+        begin();
       else
         correct_choices();
       if (!is_stopped()) expand_all();
