@@ -55,8 +55,8 @@ def _holders(function: Function, register: str) -> set[str]:
 
 
 def names_only(program: Program) -> dict[str, frozenset[int]]:
-    """By function, the positions of allocations on the stack to which no code that is given the address has an access. What
-    is loaded from memory may be such an address, too: this says what is likely, and nothing that has to be true."""
+    """By function, the positions of allocations on the stack to which no code that is given the address has an access.
+    What is loaded from memory may be such an address, too: this says what is likely, not what has to be true."""
     taken: set[str] | None = None
     found: dict[str, frozenset[int]] = {}
     for function in program.functions:
