@@ -29,6 +29,7 @@ enum InstructionFlag : std::int64_t {
   flag_confined = 128,
   flag_unset = 256,
   flag_copy = 512,
+  flag_name = 1024,
   flag_quiet = 1 << 16,
 };
 
@@ -40,6 +41,7 @@ Instruction read_instruction(std::span<const std::int64_t> n) {
   i.is_confined = (n[8] & flag_confined) != 0;
   i.is_unset = (n[8] & flag_unset) != 0;
   i.is_copy = (n[8] & flag_copy) != 0;
+  i.is_name = (n[8] & flag_name) != 0;
   i.is_quiet = (n[8] & flag_quiet) != 0;
   i.fence = static_cast<FenceAction>(n[common_fields]);
   i.touches = static_cast<std::uint64_t>(n[common_fields + 1]);
@@ -84,7 +86,7 @@ Program read_program(const ProgramArgument& argument) {
   return program;
 }
 
-constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores", "refused"};
+constexpr std::array stop_names{"", "time", "memory", "states", "interrupt", "threads", "stores", "refused", "buffers"};
 constexpr std::array violation_names{"assertion", "memory",     "use after free", "double free", "call",       "join",
                                      "release",   "allocation", "uninitialised",  "deadlock",    "robustness", "leak"};
 
@@ -157,12 +159,12 @@ enum OptionFlag : std::uint32_t {
   flag_deadlocks = 512,
 };
 
-// model, buffer bound, flags, most states, seconds, bytes, jobs, seed of delays
-using OptionsArgument =
-    std::tuple<int, std::uint32_t, std::uint32_t, std::uint64_t, double, std::uint64_t, std::uint32_t, std::uint64_t>;
+// model, buffer bound, flags, most states, seconds, bytes, jobs, seed of delays, entries and states of a trial
+using OptionsArgument = std::tuple<int, std::uint32_t, std::uint32_t, std::uint64_t, double, std::uint64_t, std::uint32_t,
+                                   std::uint64_t, std::uint32_t, std::uint64_t>;
 
 Options read_options(const OptionsArgument& argument) {
-  const auto& [model, bound, flags, max_states, timeout_s, memory_bytes, jobs, delay_seed] = argument;
+  const auto& [model, bound, flags, max_states, timeout_s, memory_bytes, jobs, delay_seed, trial_entries, trial_states] = argument;
   Options options;
   options.model = static_cast<Model>(model);
   options.buffer_bound = bound;
@@ -181,6 +183,8 @@ Options read_options(const OptionsArgument& argument) {
   options.memory_bytes = memory_bytes;
   options.jobs = jobs;
   options.delay_seed = delay_seed;
+  options.trial_entries = trial_entries;
+  options.trial_states = trial_states;
   return options;
 }
 

@@ -93,7 +93,7 @@ def probe(
 ) -> tuple[list[tuple[float, float]], str]: ...
 def search_states(
     program: tuple[Any, ...],
-    options: tuple[int, int, int, int, float, int, int, int],
+    options: tuple[int, int, int, int, float, int, int, int, int, int],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
 def supervise(

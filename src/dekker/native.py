@@ -404,9 +404,12 @@ class StateSearch:
     refused_at: Place
 
 
-def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limits) -> StateSearch:
+def search_states(
+    program: tuple[Any, ...], task: Task, bound: int, limits: Limits, trial: tuple[int, int] = (0, 0)
+) -> StateSearch:
     """`engines.states.encoding` makes `program` from that of the task; `bound` limits the entries of each store buffer,
-    0 not at all; `limits` are those of the task that are left."""
+    0 not at all; `limits` are those of the task that are left. A `trial` with these numbers of entries and states is
+    given up if a store finds its buffer full, or a buffer holds more entries and there are more states."""
     search = task.search
     flags = (
         search.depth_first,
@@ -429,6 +432,7 @@ def search_states(program: tuple[Any, ...], task: Task, bound: int, limits: Limi
         (limits.memory_mb or 0) << 20,
         task.jobs,
         task.split_seed,
+        *trial,
     )
     found = search_natively(program, options, heeding(task.progress))
     return StateSearch(

@@ -5,6 +5,9 @@
 
 namespace dekker::states {
 
+// Of so many choices so few were good that trying takes more time than it saves.
+inline bool is_seldom_good(std::uint64_t n_tried, std::uint64_t n_reduced) { return n_tried > 1000 && 4 * n_reduced < n_tried; }
+
 class Choices : protected Expansion {
  protected:
   using Expansion::Expansion;
@@ -18,8 +21,6 @@ class Choices : protected Expansion {
 
   // Where it hardly ever helps it is hardly ever tried.
   virtual bool tries_choices() const = 0;
-
-  static bool is_seldom_good(std::uint64_t n_tried, std::uint64_t n_reduced) { return n_tried > 1000 && 16 * n_reduced < n_tried; }
 
   // As bits; 0 if there is no choice.
   std::uint64_t persistent_threads() {
@@ -97,7 +98,6 @@ class Choices : protected Expansion {
   // Those that can go on and should have been chosen. `from_` is the state then.
   std::uint64_t missing_threads(const Reduced& choice) {
     set_from(choice.number);
-    hashes_.assign(from_.size() - 1, 0);
     find_readiness();
     const std::uint64_t enabled = enabled_threads();
     find_conflicts(enabled);

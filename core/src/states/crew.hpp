@@ -87,8 +87,9 @@ class Crew {
     begin();
     expand_levels();
     for (int n_restarts = 0; !is_stopped() && has_wrong_choices(); ++n_restarts) {
-      if (n_restarts < most_restarts && shared_.n_states < largest_restart)
-        begin();  // with the futures that are known now choices are better
+      const auto [n_tried, n_choices] = count_choices();
+      if (should_restart(n_restarts, shared_.n_states, n_tried, n_choices))
+        begin();
       else
         correct_choices();
       if (!is_stopped()) expand_levels();
@@ -126,19 +127,29 @@ class Crew {
     return shared_.batches.total();
   }
 
+  // How many were tried, and how many were good.
+  std::pair<std::uint64_t, std::uint64_t> count_choices() const {
+    std::pair<std::uint64_t, std::uint64_t> sum;
+    for (const Worker* worker : shared_.workers) {
+      sum.first += worker->n_tried();
+      sum.second += worker->n_choices();
+    }
+    return sum;
+  }
+
   void end_phase() {
-    std::uint64_t n_tried = 0, n_choices = 0;
     for (std::size_t number = 0; number < shared_.workers.size(); ++number) {
       Worker& worker = *shared_.workers[number];
       worker.hand_over();
       shared_.visited->give_back(worker.numbers());
       shared_.batches.set(number, shared_.levels[number].size());
-      n_tried += worker.n_tried();
-      n_choices += worker.n_choices();
     }
+    const auto [n_tried, n_choices] = count_choices();
     shared_.visited->begin_phase();
     shared_.components.forget_old_tables();
-    shared_.tries_choices = n_tried <= 1000 || 16 * n_choices >= n_tried || ++n_phases_ % 32 == 0;
+    const Statistics all = statistics();
+    if (!is_stopped() && has_failed(options_, all.overflows, all.largest_buffer, shared_.n_states)) shared_.stop(Stop::buffers);
+    shared_.tries_choices = !is_seldom_good(n_tried, n_choices) || ++n_phases_ % 32 == 0;
   }
 
   bool is_stopped() const {

@@ -155,7 +155,7 @@ class Ends : protected Choices {
       if (facts(from_[t]).has_stores) return false;
     for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t) {
       const std::optional<CachedStep> known = readiness_[at(t)] != Readiness::nothing && make_key(t)
-                                                  ? cache_.find(key_, hashes_[at(t)])
+                                                  ? cache_.find(key_, keys_.hashes[at(t)])
                                                   : std::nullopt;
       if (!known || !known->has_successors || known->n_successors != 1) continue;
       if (known->successors[0] != from_[0] || !facts(known->successors[1]).is_waiting) return true;

@@ -42,10 +42,13 @@ class Expansion : protected Numbering {
   void set_from(std::span<const std::uint32_t> ids) {
     from_.assign(ids.begin(), ids.end());
     is_decoded_ = false;
+    if (n_face_vectors_ > most_face_vectors) forget_face_vectors();
+    keys_.reset(from_.size() - 1);
   }
 
   void find_readiness() {
     readiness_.resize(from_.size() - 1);
+    known_.resize(from_.size() - 1);
     for (std::int32_t t = 0; at(t) < readiness_.size(); ++t) readiness_[at(t)] = readiness(t);
   }
 
@@ -65,53 +68,89 @@ class Expansion : protected Numbering {
 
   // ---- Steps that are known -------------------------------------------------------------------------------------------
 
-  // `key_` becomes what a step of the thread depends on. Returns whether it may be kept: it says nothing about
-  // numbers of allocated objects, which depend on all threads, nor about links, which writes break.
-  bool make_key(std::span<const std::uint32_t> ids, std::size_t t) {
-    if (options_.robust || ids.size() > most_key_threads) return false;
-    key_.assign({static_cast<std::uint32_t>(t), ids[0], ids[1 + t]});
-    for (std::size_t u = 1; u < ids.size(); ++u) {
-      if (u == 1 + t) continue;
-      const ThreadFacts& other = facts(ids[u]);
-      if (other.has_link) return false;
-      key_.push_back(other.face);
+  // What the steps of a state are known by.
+  struct Keys {
+    bool has_faces = false;
+    std::uint32_t faces = 0;            // of all threads, as one number
+    std::uint64_t linked = 0;           // threads with links, as bits
+    std::vector<std::uint64_t> hashes;  // of the keys of its threads; 0: not computed
+
+    void reset(std::size_t n_threads) {
+      has_faces = false;
+      hashes.assign(n_threads, 0);
     }
-    return true;
+  };
+
+  void find_faces(std::span<const std::uint32_t> ids, Keys& keys) {
+    face_words_.clear();
+    keys.linked = 0;
+    for (std::size_t u = 1; u < ids.size(); ++u) {
+      const ThreadFacts& known = facts(ids[u]);
+      face_words_.push_back(known.face);
+      if (known.has_link) keys.linked |= std::uint64_t{1} << (u - 1);
+    }
+    keys.faces = face_vectors_->intern(face_words_);
+    n_face_vectors_ = std::max<std::size_t>(n_face_vectors_, keys.faces);
+    keys.has_faces = true;
   }
 
+  void forget_face_vectors() {
+    face_vectors_ = std::make_unique<Sequences>();
+    n_face_vectors_ = 0;
+    cache_.clear();
+    forget_ahead();
+  }
+
+  // Whether a step of the thread may be known. Links of others are broken by what it writes, which a known step says nothing about.
+  bool has_key(const Keys& keys, std::size_t t) const {
+    return !options_.robust && (keys.linked & ~(std::uint64_t{1} << t)) == 0;
+  }
+
+  static StepKey key_of(std::span<const std::uint32_t> ids, const Keys& keys, std::size_t t) {
+    return {static_cast<std::uint32_t>(t), ids[1 + t], ids[0], keys.faces};
+  }
+
+  // `key_` becomes that of the thread, if it has one.
   bool make_key(std::int32_t t) {
-    if (!make_key(from_, at(t))) return false;
-    if (hashes_[at(t)] == 0) hashes_[at(t)] = hash_words(key_.data(), key_.size());
+    if (!keys_.has_faces) find_faces(from_, keys_);
+    if (!has_key(keys_, at(t))) return false;
+    key_ = key_of(from_, keys_, at(t));
+    if (keys_.hashes[at(t)] == 0) keys_.hashes[at(t)] = key_.hash();
     return true;
   }
 
   // What is known of the steps of states that come soon is fetched from memory: first where it is, then itself. `coming` are the
   // components of the state that is `far_ahead` of the one at this position, if there is one.
   void look_ahead(std::size_t position, std::span<const std::uint32_t> coming, std::size_t n_threads) {
-    std::vector<std::uint64_t>& hashes = ahead_[(position + far_ahead) % ahead_.size()];
-    hashes.assign(coming.empty() ? 0 : coming.size() - 1, 0);
-    for (std::size_t t = 0; t < hashes.size(); ++t)
-      if (facts(coming[1 + t]).status == ThreadStatus::running && make_key(coming, t)) {
-        hashes[t] = hash_words(key_.data(), key_.size());
-        cache_.announce(hashes[t]);
+    Keys& keys = ahead_[(position + far_ahead) % ahead_.size()];
+    keys.reset(coming.empty() ? 0 : coming.size() - 1);
+    if (!coming.empty()) find_faces(coming, keys);
+    for (std::size_t t = 0; t < keys.hashes.size(); ++t)
+      if (facts(coming[1 + t]).status == ThreadStatus::running && has_key(keys, t)) {
+        keys.hashes[t] = key_of(coming, keys, t).hash();
+        cache_.announce(keys.hashes[t]);
       }
-    for (const std::uint64_t hash : ahead_[(position + far_ahead / 2) % ahead_.size()])
+    for (const std::uint64_t hash : ahead_[(position + far_ahead / 2) % ahead_.size()].hashes)
       if (hash != 0) cache_.announce_record(hash);
-    hashes_ = ahead_[position % ahead_.size()];
-    if (hashes_.size() != n_threads) hashes_.assign(n_threads, 0);
+    std::swap(keys_, ahead_[position % ahead_.size()]);
+    if (keys_.hashes.size() != n_threads) keys_.reset(n_threads);
   }
 
   void forget_ahead() {
-    for (std::vector<std::uint64_t>& hashes : ahead_) hashes.clear();
+    for (Keys& keys : ahead_) keys.reset(0);
   }
 
   Readiness readiness(std::int32_t t) {
+    known_[at(t)] = {};
     if (facts(from_[1 + at(t)]).status != ThreadStatus::running) return Readiness::nothing;
     if (!make_key(t)) return machine_.readiness(current(), t);
-    if (const auto known = cache_.find(key_, hashes_[at(t)])) return known->readiness;
+    if (const auto known = cache_.find(key_, keys_.hashes[at(t)])) {
+      known_[at(t)] = {*known, cache_.n_changes()};
+      return known->readiness;
+    }
     CachedStep found;
     found.readiness = machine_.readiness(current(), t);
-    cache_.put(key_, hashes_[at(t)], found, {});
+    cache_.put(key_, keys_.hashes[at(t)], found, {});
     return found.readiness;
   }
 
@@ -119,10 +158,12 @@ class Expansion : protected Numbering {
   // least one, these threads may go first if what they do commutes with all that others do. For on every cycle some state
   // must let all threads go on, and the one that is expanded last does. A step that changes nothing is none: its thread waits.
   Progressed step(std::uint32_t number, std::int32_t t, bool asks) {
-    const bool has_key = make_key(t);
-    const std::optional<CachedStep> known = has_key ? cache_.find(key_, hashes_[at(t)]) : std::nullopt;
+    const KnownStep& just_found = known_[at(t)];
+    if (just_found.version == cache_.n_changes() && just_found.step.has_successors) return repeat(just_found.step, number, t, asks);
+    const bool is_keyed = make_key(t);
+    const std::optional<CachedStep> known = is_keyed ? cache_.find(key_, keys_.hashes[at(t)]) : std::nullopt;
     if (known && known->has_successors) return repeat(*known, number, t, asks);
-    CachedStep found{readiness_[at(t)], true, !has_key || (known && known->is_opaque)};
+    CachedStep found{readiness_[at(t)], true, !is_keyed || (known && known->is_opaque)};
     Progressed result = Progressed::nowhere;
     kept_.clear();
     if (uses_futures_) machine_.touched = &touches_;
@@ -139,14 +180,14 @@ class Expansion : protected Numbering {
       found.has_successors = false;
       kept_.clear();
     }
-    if (has_key && !(known && known->is_opaque)) cache_.put(key_, hashes_[at(t)], found, kept_);
+    if (is_keyed && !(known && known->is_opaque)) cache_.put(key_, keys_.hashes[at(t)], found, kept_);
     return result;
   }
 
-  // Whether the step only changes the thread, memory without allocated objects, and buffers of others.
-  bool is_own_change(const State& next, std::int32_t t) const {
+  // Whether the step only changes the thread, memory, and buffers of others, and leaves objects numbered as they are.
+  bool is_own_change(const State& next, std::int32_t t) {
     if (next.threads.size() != from_.size() - 1) return false;
-    if (machine_.renames() && !next.memory.heap.empty()) return false;
+    if (machine_.renames() && !keeps_numbers(next, t)) return false;
     std::uint64_t changed = 0;
     if (steps_.committed() != nullptr)
       for (const EntryPlace& place : *steps_.committed()) {
@@ -159,6 +200,18 @@ class Expansion : protected Numbering {
       if (next.threads[u].is_claimed != current_.threads[u].is_claimed) return false;
     }
     return true;
+  }
+
+  // Equal threads that change places change the order of what they lead to.
+  bool keeps_numbers(const State& next, std::int32_t t) {
+    if (next.memory.heap.empty() && current_.memory.heap.empty()) return true;
+    if (options_.symmetry && !spawns_) return false;
+    if (steps_.committed() != nullptr)
+      for (const EntryPlace& place : *steps_.committed()) {
+        const Entry& entry = current_.threads[at(place.thread)].buffer[place.index];
+        if (place.thread != t && (is_heap_address(entry.address) || is_heap_address(entry.value))) return false;
+      }
+    return pointer_order_.is_kept(current_, next, at(t), machine_.map(), machine_.contents());
   }
 
   void keep(const State& next, std::int32_t t) {
@@ -178,14 +231,16 @@ class Expansion : protected Numbering {
   Progressed repeat(const CachedStep& step, std::uint32_t number, std::int32_t t, bool asks) {
     Progressed result = Progressed::nowhere;
     const std::uint32_t* next = step.successors;
+    n_successors_ += step.n_successors;
     for (std::uint32_t k = 0; k < step.n_successors; ++k) {
+      const std::uint32_t memory = *next++, thread = *next++;
+      std::uint32_t n_changed = *next++;
+      if (n_changed == 0 && memory == from_[0] && thread == from_[1 + at(t)]) continue;  // it waits
       ids_ = from_;
-      ids_[0] = *next++;
-      ids_[1 + at(t)] = *next++;
-      for (std::uint32_t n_changed = *next++; n_changed > 0; --n_changed, next += 2)
-        ids_[1 + next[0]] = shrunk(ids_[1 + next[0]], next[1]);
+      ids_[0] = memory;
+      ids_[1 + at(t)] = thread;
+      for (; n_changed > 0; --n_changed, next += 2) ids_[1 + next[0]] = shrunk(ids_[1 + next[0]], next[1]);
       sort_equal_threads(ids_);
-      ++n_successors_;
       if (!asks && !found_.depth_first)
         postpone(number);
       else
@@ -275,8 +330,8 @@ class Expansion : protected Numbering {
   std::vector<std::uint32_t> from_;   // the state that is expanded
   std::vector<Readiness> readiness_;  // of its threads
   StepCache cache_;
-  std::vector<std::uint32_t> key_;
-  std::vector<std::uint64_t> hashes_;  // of the keys of its threads; 0: not computed
+  StepKey key_;
+  Keys keys_;  // of the state that is expanded
   bool uses_futures_ = false;
   Cells cells_;
   Futures own_futures_;
@@ -295,14 +350,25 @@ class Expansion : protected Numbering {
     std::uint64_t hash = 0;
   };
 
-  static constexpr std::size_t most_key_threads = 10;
+  // What was known of a step when readiness was asked for; good as long as the cache is as it was.
+  struct KnownStep {
+    CachedStep step;
+    std::uint64_t version = ~std::uint64_t{0};
+  };
+
+  static constexpr std::size_t most_face_vectors = std::size_t{1} << 18;
 
   State current_;  // `from_`, if `is_decoded_`
   bool is_decoded_ = false;
   std::vector<std::uint32_t> kept_;  // successors for the cache
   CellSets accessed_;
   std::vector<Postponed> postponed_ = std::vector<Postponed>(32);
-  std::array<std::vector<std::uint64_t>, 8> ahead_;  // `hashes_` of states that come soon, by number
+  std::array<Keys, 8> ahead_;  // of states that come soon, by number
+  std::vector<KnownStep> known_;  // of the threads of the state that is expanded
+  std::unique_ptr<Sequences> face_vectors_ = std::make_unique<Sequences>();
+  std::size_t n_face_vectors_ = 0;
+  std::vector<std::uint32_t> face_words_;
+  PointerOrder pointer_order_;
 };
 
 }  // namespace dekker::states

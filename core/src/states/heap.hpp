@@ -84,6 +84,29 @@ inline std::size_t n_bytes(const Contents& contents, const HeapObject& object) {
   return 4 * contents.n_words(object.content) / (object.is_partly ? 2 : 1);
 }
 
+// The addresses that a thread holds, in the order in which they lead to objects.
+template <class Visit>
+void each_value(const ThreadState& thread, const Visit& visit) {
+  for (const Value value : thread.registers) visit(value);
+  for (const Entry& entry : thread.buffer) {
+    visit(entry.address);
+    visit(entry.value);
+  }
+  for (const Owned& object : thread.owned) visit(object.address);
+  if (thread.link_size != 0) visit(thread.link);
+  visit(thread.result);
+}
+
+template <class Visit>
+void each_value(const Contents& contents, std::uint32_t chunk, std::size_t n_bytes, const Visit& visit) {
+  const std::uint8_t* bytes = contents.read(chunk);
+  for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
+    Value value;
+    std::memcpy(&value, bytes + i, sizeof value);
+    visit(value);
+  }
+}
+
 // Numbers the objects of a state by the order in which threads and memory lead to them. Objects that nothing leads to go;
 // of those that should have been released, one for each place and size stays behind the others.
 class Renumbering {
@@ -118,23 +141,11 @@ class Renumbering {
   }
 
   void visit(const ThreadState& thread) {
-    for (const Value value : thread.registers) visit(value);
-    for (const Entry& entry : thread.buffer) {
-      visit(entry.address);
-      visit(entry.value);
-    }
-    for (const Owned& object : thread.owned) visit(object.address);
-    if (thread.link_size != 0) visit(thread.link);
-    visit(thread.result);
+    each_value(thread, [&](Value value) { visit(value); });
   }
 
   void visit(const Contents& contents, std::uint32_t chunk, std::size_t n_bytes) {
-    const std::uint8_t* bytes = contents.read(chunk);
-    for (std::size_t i = 0; i + 8 <= n_bytes; i += 8) {
-      Value value;
-      std::memcpy(&value, bytes + i, sizeof value);
-      visit(value);
-    }
+    each_value(contents, chunk, n_bytes, [&](Value value) { visit(value); });
   }
 
   bool is_identity(const Memory& memory) const {
@@ -199,6 +210,75 @@ class Renumbering {
   std::vector<std::uint32_t> order_;     // old slots
   std::vector<std::uint32_t> new_slot_;  // by old slot
   std::vector<HeapObject> kept_;
+};
+
+// Whether a step of a thread from a state whose objects are numbered leaves them numbered, whatever the registers of other
+// threads hold. The order in which objects are met is that of the first pointers to them: it does not change if the thread holds
+// pointers to the same objects in the same order as before, and so does every part of memory, apart from pointers to objects that
+// the thread itself leads to, and therefore are met before memory.
+class PointerOrder {
+ public:
+  bool is_kept(const State& before, const State& after, std::size_t t, const MemoryMap& map, const Contents& contents) {
+    if (!has_same_objects(before.memory, after.memory)) return false;
+    met_.assign(before.memory.heap.empty() ? 0 : slot_of(before.memory.heap.back().start) + std::size_t{1}, never);
+    round_ = never;
+    collect(before.threads[t], before_);
+    collect(after.threads[t], after_);
+    if (before_ != after_) return false;
+    if (after.memory.number != unnumbered) return true;
+    for (const std::uint32_t slot : before_) met_[slot] = always;
+    for (std::size_t c = 0; c < map.n_chunks(); ++c)
+      if (!is_kept(contents, before.memory.chunks[c], after.memory.chunks[c], 4 * map.n_words(c))) return false;
+    for (std::size_t i = 0; i < before.memory.heap.size(); ++i) {
+      const HeapObject &old = before.memory.heap[i], &now = after.memory.heap[i];
+      if (!old.is_live || old.content == now.content) continue;  // lost objects have no content
+      if (!is_kept(contents, old.content, now.content, n_bytes(contents, now))) return false;
+    }
+    return true;
+  }
+
+ private:
+  static bool has_same_objects(const Memory& before, const Memory& after) {
+    return std::ranges::equal(before.heap, after.heap, [](const HeapObject& a, const HeapObject& b) {
+      return a.start == b.start && a.size == b.size && a.is_live == b.is_live;
+    });
+  }
+
+  bool is_kept(const Contents& contents, std::uint32_t before, std::uint32_t after, std::size_t n_bytes) {
+    if (before == after) return true;
+    collect(contents, before, n_bytes, before_);
+    collect(contents, after, n_bytes, after_);
+    return before_ == after_;
+  }
+
+  void collect(const ThreadState& thread, std::vector<std::uint32_t>& slots) {
+    begin(slots);
+    each_value(thread, [&](Value value) { add(value, slots); });
+  }
+
+  void collect(const Contents& contents, std::uint32_t chunk, std::size_t n_bytes, std::vector<std::uint32_t>& slots) {
+    begin(slots);
+    each_value(contents, chunk, n_bytes, [&](Value value) { add(value, slots); });
+  }
+
+  void begin(std::vector<std::uint32_t>& slots) {
+    slots.clear();
+    ++round_;
+  }
+
+  void add(Value value, std::vector<std::uint32_t>& slots) {
+    if (!is_heap_address(value) || slot_of(value) >= met_.size()) return;
+    std::uint32_t& met = met_[slot_of(value)];
+    if (met == round_ || met == always) return;
+    met = round_;
+    slots.push_back(slot_of(value));
+  }
+
+  static constexpr std::uint32_t never = 0, always = ~std::uint32_t{0};
+
+  std::vector<std::uint32_t> before_, after_;  // slots
+  std::vector<std::uint32_t> met_;             // by slot, the round in which it was met last
+  std::uint32_t round_ = never;
 };
 
 // Objects that should have been released and that no pointer leads to which begins in a global object.

@@ -498,7 +498,7 @@ class Machine : public Accesses {
       return;
     }
     const Address start = free_address(state.memory, t, thread, size);
-    const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames;
+    const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames && !i.is_name;
     HeapObject object{start, 0, static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};
     set_new_content(object, i.is_unset);
     if (options_.leaks && !i.is_stack && !i.is_permanent) set_origin(object, thread);
@@ -507,7 +507,7 @@ class Machine : public Accesses {
     state.memory.number = unnumbered;
     if (i.is_stack) {
       const std::size_t depth = i.is_permanent ? 0 : thread.frames.size();
-      thread.owned.push_back({static_cast<std::uint32_t>(depth), start, i.is_confined});
+      thread.owned.push_back({static_cast<std::uint32_t>(depth), start, i.is_confined, i.is_local});
     }
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;

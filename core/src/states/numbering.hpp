@@ -164,7 +164,7 @@ class Numbering {
   }
 
   std::uint32_t face_of(const ThreadState& thread) {
-    words_.begin(10 + 9 * thread.buffer.size());
+    words_.begin(10 + 9 * thread.buffer.size() + 2 * thread.owned.size());
     words_.put(static_cast<std::uint32_t>(thread.status) | (thread.is_claimed ? 1u << 8 : 0u));
     if (thread.status == ThreadStatus::running) {
       const Footprint future = machine_.future(thread);
@@ -182,6 +182,9 @@ class Numbering {
       words_.put(static_cast<std::uint32_t>(entry.block));
       words_.put(static_cast<std::uint32_t>(entry.pc));
     }
+    if (machine_.renames())  // whose objects are accessed (`Accesses::touch_of`)
+      for (const Owned& object : thread.owned)
+        if (!object.is_local) words_.put_long(object.address);
     return faces_.intern(words_.words());
   }
 

@@ -9,11 +9,22 @@
 
 namespace dekker::states {
 
-// Once restarting has not helped so often, or there are so many states, choices are corrected where they were made.
-inline constexpr int most_restarts = 12;
-inline constexpr std::size_t largest_restart = 1'000'000;
+// When choices turn out wrong, is it better to begin again, with the futures that are known now, than to correct choices where
+// they were made? Not once that has not helped so often, nor if there are so many states. Where most states let some threads go
+// first, states that should not have been reached are many, and lead to more; where few do, hardly any are saved.
+inline bool should_restart(int n_restarts, std::size_t n_states, std::uint64_t n_tried, std::uint64_t n_reduced) {
+  constexpr int most_restarts = 12;
+  constexpr std::size_t largest = 1'000'000, largest_hardly_reduced = 30'000;
+  return n_restarts < most_restarts && n_states < (2 * n_reduced < n_tried ? largest_hardly_reduced : largest);
+}
 
 inline Stop requested_stop() { return stop_request.load() == StopRequest::memory ? Stop::memory : Stop::time; }
+
+// Is it known by now that a search with large buffers was only a trial?
+inline bool has_failed(const Options& trial, std::uint64_t overflows, std::uint64_t largest_buffer, std::uint64_t n_states) {
+  if (trial.trial_entries == 0) return false;
+  return overflows != 0 || (largest_buffer > trial.trial_entries && n_states > trial.trial_states);
+}
 
 class Searcher : Schedules {
  public:
@@ -59,8 +70,8 @@ class Searcher : Schedules {
     begin();
     expand_all();
     for (int n_restarts = 0; !is_stopped() && has_wrong_choices(); ++n_restarts) {
-      if (n_restarts < most_restarts && found_.visited.size() < largest_restart)
-        begin();  // with the futures that are known now choices are better
+      if (should_restart(n_restarts, found_.visited.size(), n_tried_, reduced_.size()))
+        begin();
       else
         correct_choices();
       if (!is_stopped()) expand_all();
@@ -96,10 +107,7 @@ class Searcher : Schedules {
 
   void take(std::uint32_t number) {
     set_from(number);
-    if (found_.depth_first) {
-      hashes_.assign(from_.size() - 1, 0);
-      return;
-    }
+    if (found_.depth_first) return;
     const std::uint32_t ahead = number + far_ahead;
     look_ahead(number, ahead < found_.visited.size() ? found_.visited[ahead] : std::span<const std::uint32_t>{}, from_.size() - 1);
   }
@@ -127,6 +135,7 @@ class Searcher : Schedules {
     if (has_violation_ && options_.stop_at_violation) return true;
     if (is_asked_to_stop() && !options_.compact) return stop(requested_stop());
     if (options_.max_states != 0 && found_.visited.size() >= options_.max_states) return stop(Stop::states);
+    if (has_failed(options_, steps_.overflows, machine_.largest_buffer, found_.visited.size())) return stop(Stop::buffers);
     if (++n_expanded_ % 1024 != 0) return false;
     if (!options_.depth_first) found_.visited.forget(next);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;

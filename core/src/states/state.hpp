@@ -44,6 +44,7 @@ struct Owned {
   std::uint32_t depth;
   Address address;
   bool is_confined;  // no pointer outlives it
+  bool is_local;     // no other thread ever knows its address
 };
 
 // Of a component that has changed.
@@ -188,7 +189,7 @@ inline void encode(const ThreadState& thread, Words& out) {
     out.put(static_cast<std::uint32_t>(entry.pc));
   }
   for (const Owned& object : thread.owned) {
-    out.put(object.depth | (object.is_confined ? 1u << 31 : 0u));
+    out.put(object.depth | (object.is_confined ? 1u << 31 : 0u) | (object.is_local ? 1u << 30 : 0u));
     out.put_long(object.address);
   }
 }
@@ -236,8 +237,9 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
   }
   for (Owned& object : thread.owned) {
     const std::uint32_t depth = in.get();
-    object.depth = depth & ~(1u << 31);
+    object.depth = depth & ~(3u << 30);
     object.is_confined = depth >> 31 != 0;
+    object.is_local = (depth >> 30 & 1) != 0;
     object.address = in.get_long();
   }
 }

@@ -34,21 +34,32 @@ struct CachedStep {
   const std::uint32_t* successors = nullptr;
 };
 
+// What a step depends on: the thread by its place and its number, memory, and the faces of all threads, as one number.
+struct StepKey {
+  std::uint32_t place = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t memory = 0;
+  std::uint32_t faces = 0;
+
+  bool operator==(const StepKey&) const = default;
+  std::uint64_t hash() const {
+    return mixed(std::uint64_t{place} << 32 | thread, mixed(std::uint64_t{memory} << 32 | faces, 1));
+  }
+};
+
 class StepCache {
  public:
   // It is one of so many, which together take no more room than one.
   void share_room(std::size_t n_caches) { most_words_ = std::max(most_words_ / n_caches, fewest_words); }
 
   // Null if nothing is known. What it points to is good until `put`.
-  std::optional<CachedStep> find(std::span<const std::uint32_t> key, std::uint64_t hash) const {
+  std::optional<CachedStep> find(const StepKey& key, std::uint64_t hash) const {
     if (slots_.empty()) return {};
     const std::uint64_t slot = slots_[hash & (slots_.size() - 1)];
     if (((slot ^ hash) & upper_half) != 0 || static_cast<std::uint32_t>(slot) == 0) return {};
     const std::uint32_t* record = words_.data() + static_cast<std::uint32_t>(slot);
-    if (record[0] != key.size()) return {};
-    for (std::size_t i = 0; i < key.size(); ++i)
-      if (record[1 + i] != key[i]) return {};
-    record += 1 + key.size();
+    if (std::memcmp(record, &key, sizeof key) != 0) return {};
+    record += key_words;
     return CachedStep{static_cast<Readiness>(record[0] & 0xFF), (record[0] >> 8 & 1) != 0, (record[0] >> 9 & 1) != 0, record[1],
                       record + 2};
   }
@@ -65,20 +76,28 @@ class StepCache {
   }
 
   // Overwrites whatever has the place.
-  void put(std::span<const std::uint32_t> key, std::uint64_t hash, const CachedStep& step,
-           std::span<const std::uint32_t> successors) {
+  void put(const StepKey& key, std::uint64_t hash, const CachedStep& step, std::span<const std::uint32_t> successors) {
+    ++n_changes_;
     if (words_.size() > most_words_) slots_.clear();
     if (slots_.empty() || (++n_put_ > slots_.size() && slots_.size() < most_slots)) grow();
     slots_[hash & (slots_.size() - 1)] = (hash & upper_half) | words_.size();
-    words_.push_back(static_cast<std::uint32_t>(key.size()));
-    words_.insert(words_.end(), key.begin(), key.end());
+    words_.insert(words_.end(), {key.place, key.thread, key.memory, key.faces});
     words_.push_back(static_cast<std::uint32_t>(step.readiness) | (step.has_successors ? 1u << 8 : 0u) |
                      (step.is_opaque ? 1u << 9 : 0u));
     words_.push_back(step.n_successors);
     words_.insert(words_.end(), successors.begin(), successors.end());
   }
 
+  // What `find` gave is good as long as this is the same.
+  std::uint64_t n_changes() const { return n_changes_; }
+
+  void clear() {
+    slots_.clear();
+    ++n_changes_;
+  }
+
  private:
+  static constexpr std::size_t key_words = sizeof(StepKey) / sizeof(std::uint32_t);
   static constexpr std::size_t fewest_slots = 256;
   static constexpr std::size_t most_slots = std::size_t{1} << 18;
   static constexpr std::size_t fewest_words = std::size_t{1} << 20;
@@ -94,6 +113,7 @@ class StepCache {
   std::vector<std::uint64_t> slots_;  // half of the hash, and where the record begins
   std::vector<std::uint32_t> words_;
   std::size_t n_put_ = 0;
+  std::uint64_t n_changes_ = 0;
   std::size_t most_words_ = std::size_t{1} << 23;
 };
 

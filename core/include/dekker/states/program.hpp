@@ -69,6 +69,7 @@ struct Instruction {
   bool is_local = false;  // allocate: no other thread ever learns the address
   bool is_permanent = false;  // allocate: it need not be released; on the stack, it ends with its thread
   bool is_confined = false;   // allocate: no pointer outlives it
+  bool is_name = false;       // allocate: hardly anybody looks into the object, so that it may be known to all at once
   bool is_unset = false;      // allocate, renew: what it holds is indeterminate until it is written
   bool is_copy = false;       // store: moves bytes, whatever they hold
   FenceAction fence = FenceAction::nothing;

@@ -20,6 +20,8 @@ enum class Model : std::uint8_t { sc, tso, pso };
 struct Options {
   Model model = Model::tso;
   std::uint32_t buffer_bound = 0;  // entries of each buffer; 0: without bound
+  std::uint32_t trial_entries = 0;  // unless 0, the search is given up if a buffer overflows, or one holds more than this
+  std::uint64_t trial_states = 0;   // and there are more states than this
   bool depth_first = false;
   bool dynamic_local = true;    // objects that one thread alone can reach bypass the buffers
   bool reduce = true;           // steps that nobody else can notice are not interleaved
@@ -103,7 +105,7 @@ struct Action {
 
 using Schedule = std::vector<Action>;
 
-enum class Stop : std::uint8_t { not_stopped, time, memory, states, interrupt, threads, stores, refused };
+enum class Stop : std::uint8_t { not_stopped, time, memory, states, interrupt, threads, stores, refused, buffers };
 
 struct Statistics {
   std::uint64_t states = 0;

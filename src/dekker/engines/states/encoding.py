@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dekker.engines.core_code import (
@@ -16,7 +16,7 @@ from dekker.engines.core_code import (
 )
 from dekker.engines.states.footprints import Footprint, Footprints, footprints
 from dekker.engines.states.liveness import needed_at_starts
-from dekker.engines.states.locality import local_allocations
+from dekker.engines.states.locality import local_allocations, names_only
 from dekker.ir.fences import FENCES
 from dekker.ir.flow import Hidden
 from dekker.ir.instructions import (
@@ -63,7 +63,7 @@ OPERATIONS: tuple[type[Instruction], ...] = (
     *(Recycle, Renew, EndScope, Detach),
 )
 NO_FENCE, FLUSH, BEFORE_STORES, BEFORE_LOADS = range(4)
-STACK, LOCAL, PERMANENT, CONFINED, UNSET, COPY = 16, 32, 64, 128, 256, 512
+STACK, LOCAL, PERMANENT, CONFINED, UNSET, COPY, NAME = 16, 32, 64, 128, 256, 512, 1024
 INSTRUCTION = DEFAULTS | {"fence": NO_FENCE, "touches": 0}
 
 Block = tuple[list[int], int, list[tuple[int, int]], list[int], list[list[int]], list[Footprint]]
@@ -80,6 +80,7 @@ def encode(
         pso=pso,
         static_local=static_local,
         reuses=reuses_freed_memory(program),
+        names=names_only(program),
     )
     encoder.blocks = {item.name: len(program.threads) + number for number, item in enumerate(program.functions)}
     threads, registers = [], []
@@ -108,6 +109,7 @@ class _Encoder(Coder):
     pso: bool
     static_local: bool
     reuses: bool
+    names: Mapping[str, Collection[int]]
 
     def thread(self, number: int, observed: Collection[str]) -> Block:
         """`registers` then holds the thread's numbering."""
@@ -152,6 +154,7 @@ class _Encoder(Coder):
             case Allocate():
                 fields["flags"] |= STACK * step.stack | PERMANENT * step.permanent
                 fields["flags"] |= CONFINED * step.confined | UNSET * (not step.zeroed)
+                fields["flags"] |= NAME * (index in self.names[function.name])
             case Renew():
                 fields["flags"] |= UNSET * (not step.zeroed)
             case Store():

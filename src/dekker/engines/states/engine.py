@@ -27,6 +27,10 @@ from dekker.task import Limits, Task
 __all__ = ["MODELS", "NAME", "run"]
 
 GROWING_BOUNDS = (1, 2, 4, 8, 16, 32)
+TRIAL = (4, 100_000)
+"""Entries and states: with the largest buffers the search goes on as long as none holds more, or there are not more."""
+GIVEN_UP = ("buffers", "stores", "states", "time", "memory")
+"""Why a trial ends without an answer."""
 HASH_BITS = 64
 TRUE = Truth(True)
 ALL_BITS = mask(64)
@@ -47,8 +51,10 @@ def run(task: Task) -> Result:
     observed = _observed(task.program)
     native = encode(sections.program, places, observed, pso=name == "pso", static_local=task.search.static_local)
     covered: int | None = None
-    for bound, limits in _attempts(task):
-        found = sections.in_source(search_states(native, task, bound, limits))
+    for bound, limits, is_trial in _attempts(task):
+        found = sections.in_source(search_states(native, task, bound, limits, TRIAL if is_trial else (0, 0)))
+        if is_trial and _has_failed(found, limits):
+            continue
         _refuse(task.program, found)
         result = _result(task, places, observed, found)
         if found.stopped_by:
@@ -78,18 +84,25 @@ def _refuse(program: Program, found: StateSearch) -> None:
         )
 
 
-def _attempts(task: Task) -> Iterator[tuple[int, Limits]]:
-    if task.search.buffer is not None:
-        bounds: tuple[int, ...] = (task.search.buffer,)
-    else:
-        bounds = (0,) if shipped_as(task.model) == "sc" else GROWING_BOUNDS
+def _has_failed(trial: StateSearch, limits: Limits) -> bool:
+    if trial.violations and limits.stop_at_first:
+        return False
+    return trial.stopped_by in GIVEN_UP or (not trial.stopped_by and trial.statistics["overflows"] > 0)
+
+
+def _attempts(task: Task) -> Iterator[tuple[int, Limits, bool]]:
+    """Bounds of buffers, and whether the search is a trial. Most programs do not fill large buffers, and there are more
+    states with small ones that are full."""
+    is_trial = task.search.buffer is None and shipped_as(task.model) != "sc"
+    bounds = (GROWING_BOUNDS[-1], *GROWING_BOUNDS) if is_trial else (task.search.buffer or 0,)
     started = time.perf_counter()
-    for bound in bounds:
+    for number, bound in enumerate(bounds):
         limits = task.limits
         if limits.timeout_s is not None:
             left = limits.timeout_s - (time.perf_counter() - started)
-            limits = replace(limits, timeout_s=max(left, 1e-3))
-        yield bound, limits
+            is_half = is_trial and number == 0
+            limits = replace(limits, timeout_s=max(left / 2 if is_half else left, 1e-3))
+        yield bound, limits, is_trial and number == 0
 
 
 def _with_bound(result: Result, covered: int | None, found: StateSearch) -> Result:

@@ -168,7 +168,7 @@ def _values(program: Program) -> _Values:
     for thread in program.threads:
         for name, value in thread.registers:
             values.add(thread.function, name, values.of(value, thread.function))
-    for name in _taken(program):
+    for name in taken_functions(program):
         for parameter in program.function_by_name[name].parameters:
             values.add(name, parameter, _ANYWHERE)
     flows = [flow for function in program.functions for flow in _flows(function, program, values)]
@@ -200,7 +200,7 @@ def _flows(function: Function, program: Program, values: _Values) -> Iterator[tu
                 yield function.name, argument, step.function.symbol, parameter
 
 
-def _taken(program: Program) -> set[str]:
+def taken_functions(program: Program) -> set[str]:
     """Functions that may be called from anywhere: their address is more than the target of a call."""
     names = set(program.function_by_name)
     found = {
