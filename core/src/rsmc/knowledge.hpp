@@ -53,6 +53,15 @@ class Knowledge {
     if (known_.freed.insert({object, size}).second) throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on.
+  bool ends_are_events() const { return known_.ends_are_events; }
+
+  void note_that_ends_matter() {
+    const std::lock_guard hold(mutex_);
+    known_.ends_matter = true;
+    if (!known_.ends_are_events) throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);

@@ -28,6 +28,7 @@ struct StoppedAlone {
 using EventId = std::uint32_t;
 using NodeId = std::uint32_t;
 inline constexpr EventId no_event = ~EventId{0};
+inline constexpr std::int32_t first_thread = 0;
 inline constexpr std::uint32_t not_in_matrix = ~std::uint32_t{0};
 
 enum class EventState : std::uint8_t {

@@ -39,7 +39,7 @@ class Run {
  public:
   using Bits = FixedBits<W>;
 
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, settled };
 
   struct TrailEntry {
     Change change;
@@ -117,9 +117,14 @@ class Run {
     return events[at(key.index)];
   }
 
+  // Nothing is left to do but for the first thread, which waits for others to end. What it does behind its joins nobody
+  // hears of: of what threads did that it has joined it sees the last, of others nothing. So there is one way to go on, and
+  // the model need not be asked.
   void write_owed_ends() {
+    if (machine_.decides_alone()) settle_rest();
     machine_.write_owed_ends();
     take_local_events();
+    if (is_settled_) go_on_settled();
   }
 
   // ---- Picking ----------------------------------------------------------------------------------------------------
@@ -130,6 +135,7 @@ class Run {
   // load is committed or its address is known), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
   EventId pick() {
+    if (is_settled_) return pick_settled();
     if (order_.pick_seed != 0) return pick_at_random();
     EventId read = no_event, awaited = no_event, hasty = no_event;
     for (const ThreadState<W>& thread : machine_.threads()) {
@@ -180,6 +186,7 @@ class Run {
 
   // Source 0 is the initial write, the others follow in coherence order. `kind` is one of the kinds of reads.
   bool commit_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind = ItemKind::read) {
+    if (is_settled(id)) return commit_settled_read(id, place, source, kind);
     enter_shadows(id);
     const std::optional<bool> failed = take_value(id, place, source, kind);
     if (!failed) return false;
@@ -221,11 +228,10 @@ class Run {
   bool commit_write(EventId id, std::uint32_t place, std::size_t position) {
     Event<W>& e = machine_.event(id);
     if (e.role == Role::conditional_store && !can_succeed(e)) return false;
+    if (is_settled(id)) return commit_settled_write(id, place, position);
     enter_shadows(id);
     Location<W>& location = locations_[place];
-    machine_.set_address(e, location.address);
-    e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
-    e.undefined = machine_.undefined_written(e);
+    set_written(e, location);
     enter_items(id, ItemKind::write, no_event);
     enter_matrix(id, e.event_class, place);
     Bits before, after, readers = location.initial_readers;
@@ -517,10 +523,13 @@ class Run {
   }
 
   void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
+    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), not_in_matrix, {}, {}, {}, first, trail_.size(), {}});
+    if (is_settled_) return;
     if (matrix_.is_full()) throw CapacityNeeded{first};
-    const Birth birth = matrix_.watches_allocations() ? machine_.birth_at(address) : Birth{};
-    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size(), birth});
-    locations_.back().members.set(locations_.back().initial_index);
+    Location<W>& location = locations_.back();
+    if (matrix_.watches_allocations()) location.birth = machine_.birth_at(address);
+    location.initial_index = matrix_.push_initial_write();
+    location.members.set(location.initial_index);
     settle();
   }
 
@@ -637,12 +646,140 @@ class Run {
 
   bool finish_read(EventId id, ItemKind kind, bool failed) {
     if (!decide()) return false;
+    pass_read(id, kind, failed);
+    return true;
+  }
+
+  void pass_read(EventId id, ItemKind kind, bool failed) {
     const Event<W>& e = machine_.event(id);
     if (kind == ItemKind::successful_read) require_success(id);
     if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
     proceed(e.thread);
+  }
+
+  // ---- What is settled ----------------------------------------------------------------------------------------------
+
+  void settle_rest() {
+    const ThreadState<W>& first = machine_.threads()[first_thread];
+    first_settled_ = machine_.is_joining(first) ? machine_.event(first.joining).index : std::numeric_limits<std::int32_t>::max();
+    is_settled_ = true;
+    trail_.push_back({Change::settled, 0, 0});
+  }
+
+  // Of the first thread: behind its first join. Of others: their ends.
+  bool is_settled(EventId id) const {
+    if (!is_settled_) return false;
+    const Event<W>& e = machine_.event(id);
+    return e.thread == first_thread ? e.index >= first_settled_ : status_of(id) == ThreadStatus::finished;
+  }
+
+  EventId pick_settled() {
+    for (const ThreadState<W>& thread : machine_.threads())
+      if (const EventId id = next_settled(thread); id != no_event) return id;
+    return no_event;
+  }
+
+  // In program order, so that everything is known that an event depends on.
+  EventId next_settled(const ThreadState<W>& thread) {
+    for (std::size_t i = first_settled(thread); i < thread.events.size(); ++i) {
+      const EventId id = thread.events[i];
+      Event<W>& e = machine_.event(id);
+      if (e.state == EventState::asleep) break;
+      if (e.state != EventState::pending || is_absent(id)) continue;
+      if (!commit_before_.is_enabled(thread, e)) break;
+      if (e.is_weak || (e.kind == EventKind::choice && !e.is_guess)) machine_.note_that_ends_matter();
+      return id;
+    }
+    return no_event;
+  }
+
+  std::size_t first_settled(const ThreadState<W>& thread) const {
+    if (thread.number == first_thread) return static_cast<std::size_t>(first_settled_);
+    return thread.status == ThreadStatus::finished && thread.end != no_event ? at(machine_.event(thread.end).index) : thread.events.size();
+  }
+
+  // Over ends, joins, and plain accesses that the thread does not wait at. The explorer goes on with the rest.
+  void go_on_settled() {
+    for (const ThreadState<W>& thread : machine_.threads())
+      if (thread.number != first_thread && next_settled(thread) != no_event) commit_settled(thread.end);
+    const ThreadState<W>& first = machine_.threads()[first_thread];
+    for (Mark before = mark(); first.status == ThreadStatus::running; before = mark()) {
+      const EventId id = next_settled(first);
+      if (id == no_event || !is_plain(machine_.event(id))) return;
+      if (!commit_settled(id) || first.status == ThreadStatus::waiting || first.status == ThreadStatus::blocked) {
+        undo(before);
+        return;
+      }
+    }
+  }
+
+  static bool is_plain(const Event<W>& e) {
+    return e.role == Role::synchronised || (e.role == Role::plain && (e.kind == EventKind::read || e.kind == EventKind::write));
+  }
+
+  bool commit_settled(EventId id) {
+    if (machine_.event(id).kind == EventKind::write) require_address_order(id);
+    else require_no_guess(id);
+    const std::uint32_t place = location_of(id);
+    const std::size_t last = locations_[place].order.size();
+    return machine_.event(id).kind == EventKind::write ? commit_write(id, place, last) : commit_read(id, place, last);
+  }
+
+  // Of what others access that the thread has not joined it could see more than the last.
+  void require_unnoticed(const Event<W>& e) {
+    if (e.thread != first_thread || e.role == Role::synchronised) return;
+    for (const ThreadState<W>& thread : machine_.threads()) {
+      if (thread.number == first_thread || thread.events.empty() || has_joined(thread.number)) continue;
+      const auto meets = [&](EventId other) {
+        const Event<W>& o = machine_.event(other);
+        return (o.kind == EventKind::read || o.kind == EventKind::write) && commit_before_.same_place(o, e);
+      };
+      if (std::ranges::any_of(thread.events, meets)) machine_.note_that_ends_matter();
+    }
+  }
+
+  bool has_joined(std::int32_t thread) const {
+    return std::ranges::any_of(events_of(first_thread), [&](EventId id) {
+      const Event<W>& e = machine_.event(id);
+      return e.role == Role::synchronised && e.state == EventState::committed && e.waits_for == thread;
+    });
+  }
+
+  bool commit_settled_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
+    if (source != locations_[place].order.size()) return false;
+    require_unnoticed(machine_.event(id));
+    const std::optional<bool> failed = take_value(id, place, source, kind);
+    if (!failed) return false;
+    Event<W>& e = machine_.event(id);
+    enter_items(id, kind, e.read_from);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    pass_read(id, kind, *failed);
     return true;
   }
+
+  bool commit_settled_write(EventId id, std::uint32_t place, std::size_t position) {
+    Location<W>& location = locations_[place];
+    if (position != location.order.size()) return false;
+    Event<W>& e = machine_.event(id);
+    require_unnoticed(e);
+    set_written(e, location);
+    enter_items(id, ItemKind::write, no_event);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    location.order.push_back(id);
+    trail_.push_back({Change::write, id, place});
+    proceed(e.thread);
+    return true;
+  }
+
+  void set_written(Event<W>& e, const Location<W>& location) {
+    machine_.set_address(e, location.address);
+    e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
+    e.undefined = machine_.undefined_written(e);
+  }
+
+  // ---- In the matrix ------------------------------------------------------------------------------------------------
 
   void require_success(EventId id) {
     machine_.event(id).must_succeed = true;
@@ -811,7 +948,8 @@ class Run {
 
   void take_local_events() {
     if (machine_.local_events().empty()) return;
-    for (EventId id : machine_.local_events()) enter_matrix(id, machine_.event(id).event_class, std::nullopt);
+    for (EventId id : machine_.local_events())
+      if (!is_settled(id)) enter_matrix(id, machine_.event(id).event_class, std::nullopt);
     machine_.local_events().clear();
     settle();
   }
@@ -866,6 +1004,7 @@ class Run {
         break;
       case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
       case Change::to_succeed: e.must_succeed = false; break;
+      case Change::settled: is_settled_ = false; break;
       case Change::asleep:
         e.state = EventState::pending;
         sleepers_.pop_back();
@@ -894,6 +1033,8 @@ class Run {
   std::vector<Location<W>> locations_;
   std::vector<TrailEntry> trail_;
   std::vector<EventId> sleepers_;
+  bool is_settled_ = false;
+  std::int32_t first_settled_ = 0;  // of the events of the first thread
   std::uint64_t n_failed_ = 0;
   std::uint64_t last_stamp_ = 0;
   std::uint64_t n_commits_ = 0;

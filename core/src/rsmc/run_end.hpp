@@ -19,10 +19,11 @@ class RunEnd {
          std::atomic<std::uint64_t>& n_complete, Run<W>& run, Outcome& outcome)
       : program_(program), limits_(limits), check_names_(check_names), n_complete_(n_complete), run_(run), outcome_(outcome) {}
 
-  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
-  // events only if that is not so, or if someone is to see the run.
+  // Ends of threads become events when nothing else is left to do. Where nothing comes behind joins, a run is complete when
+  // all other threads have ended; then they become events only if someone is to see the run.
   bool needs_ends() {
     if (!run_.machine().owes_ends()) return false;
+    if (!program_.synchronisation.joins_are_last) return true;
     const auto is_over = [&](const ThreadState<W>& thread) {
       return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
              (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));

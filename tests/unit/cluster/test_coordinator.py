@@ -149,8 +149,8 @@ def test_a_unit_that_was_let_in_and_left_is_kept() -> None:
 def test_what_contradicts_makes_all_start_again() -> None:
     coordinator = Coordinator(units(1, 2, 3), 2)
     trusts, writes, late = (called(coordinator, 3) for _ in range(3))
-    relied: Known = (*NOTHING_KNOWN[:4], [(16, 1)], [], [], [])
-    wrote: Known = (*NOTHING_KNOWN[:3], [(16, 2)], [], [], [], [(0, 0, 2)])
+    relied: Known = (*NOTHING_KNOWN[:4], [(16, 1)], *NOTHING_KNOWN[5:])
+    wrote: Known = (*NOTHING_KNOWN[:3], [(16, 2)], *NOTHING_KNOWN[4:-1], [(0, 0, 2)])
     coordinator.take(trusts, part(4, rest=Rest(known=relied)))
     assert coordinator.statistics["complete"] == 4
     coordinator.take(writes, part(4, rest=Rest(known=wrote)))

@@ -163,6 +163,8 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 // - Who writes to memory by events, and who relies on being the only one; releases do not matter.
 // - The objects that are freed, with their sizes, if what is freed may be allocated again; and those of them that were known
 //   at the start, from which allocations choose.
+// - Whether somebody notices when a thread ends, other than the first thread when it has nothing to do but to join others; and
+//   whether that was known at the start, so that ends are events.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;
@@ -172,6 +174,8 @@ struct Known {
   std::map<Address, std::int32_t> trusted;
   std::set<std::pair<Address, Address>> freed;
   std::set<std::pair<Address, Address>> reusable;
+  bool ends_matter = false;
+  bool ends_are_events = false;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
 
   bool operator==(const Known&) const = default;
