@@ -222,8 +222,10 @@ using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
 // object, size
 using SizesArgument = std::vector<std::pair<Address, Address>>;
 // parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
-// again, whether ends of threads matter and whether they are events, numbers of threads by parent and order
+// again, whether ends of threads matter and whether they are events, what of early accesses is noticed and was
+// known to be, numbers of threads by parent and order
 using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument, bool, bool,
+                                 std::vector<Address>, std::vector<Address>,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -247,9 +249,10 @@ PartsArgument parts_list(const Parts& parts) {
 }
 
 Known read_known(const KnownArgument& argument) {
-  const auto& [parts, released, releases, writers, trusted, freed, reusable, ends_matter, ends_are_events, threads] = argument;
+  const auto& [parts, released, releases, writers, trusted, freed, reusable, ends_matter, ends_are_events, noticed, noticed_before, threads] = argument;
   Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
-              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, ends_matter, ends_are_events, {}};
+              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, ends_matter, ends_are_events,
+              {noticed.begin(), noticed.end()}, {noticed_before.begin(), noticed_before.end()}, {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -260,7 +263,8 @@ KnownArgument known_tuple(const Known& known) {
   return {parts_list(known.parts), parts_list(known.released_parts), known.releases,
           {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()},
           {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, known.ends_matter,
-          known.ends_are_events, std::move(threads)};
+          known.ends_are_events, {known.noticed.begin(), known.noticed.end()},
+          {known.noticed_before.begin(), known.noticed_before.end()}, std::move(threads)};
 }
 
 Work read_work(const WorkArgument& argument) {

@@ -140,14 +140,17 @@ Known = tuple[
     list[tuple[int, int]],
     bool,
     bool,
+    list[int],
+    list[int],
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
-whether that is an event; the numbers of threads, by parent and order."""
+whether that is an event; what others notice of the first accesses, and what was known of it; the numbers of threads,
+by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [])
+NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], [])
 
 
 @dataclass(frozen=True)

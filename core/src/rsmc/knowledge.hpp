@@ -62,6 +62,15 @@ class Knowledge {
     if (!known_.ends_are_events) throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on.
+  const std::set<Address>& noticed() const { return known_.noticed_before; }
+
+  void note_noticed(Address address) {
+    const std::lock_guard hold(mutex_);
+    known_.noticed.insert(address);
+    if (known_.noticed != known_.noticed_before) throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);

@@ -153,6 +153,22 @@ class Machine {
 
   bool decides_alone() const { return program_.synchronisation.decides_alone; }
 
+  // Does a thread notice the access although it runs already, or one to the object?
+  bool is_noticed(Address address, Address size) const {
+    const auto found = knowledge_.noticed().lower_bound(address);
+    return found != knowledge_.noticed().end() && *found - address < size;
+  }
+  void note_noticed(Address address) { knowledge_.note_noticed(address); }
+
+  // After so many of its events the first thread started this one, or one that it descends from.
+  std::size_t started_after(std::int32_t thread) const {
+    while (true) {
+      const Event<W>& start = events_[threads_[at(thread)].started_by];
+      if (start.thread == first_thread) return at(start.index);
+      thread = start.thread;
+    }
+  }
+
   // Somebody notices when threads end. Does not return if that is news.
   void note_that_ends_matter() { knowledge_.note_that_ends_matter(); }
 

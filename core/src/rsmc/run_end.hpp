@@ -194,7 +194,7 @@ class RunEnd {
   }
 
   bool reads_last_write(const Event<W>& read) const {
-    const std::vector<EventId>& order = run_.location(run_.find_location(read.address)).order;
+    const std::vector<EventId>& order = run_.writes_at(read.address);
     return read.read_from == (order.empty() ? no_event : order.back());
   }
 
@@ -402,8 +402,8 @@ class RunEnd {
   Value observed_value(const Observable& observable) const {
     if (observable.thread != none) return run_.machine().final_register(observable.thread, observable.register_number);
     Value result = run_.initial_value(observable.address, observable.size);
-    for (const Location<W>& location : run_.locations()) {
-      if (location.order.empty()) continue;
+    const auto apply = [&](const auto& location) {
+      if (location.order.empty()) return;
       const Value last = event(location.order.back()).value;
       for (unsigned i = 0; i < location.size; ++i) {
         const Address byte = location.address + i;
@@ -411,7 +411,9 @@ class RunEnd {
         const unsigned shift = 8 * static_cast<unsigned>(byte - observable.address);
         result = (result & ~(Value{0xFF} << shift)) | (((last >> (8 * i)) & 0xFF) << shift);
       }
-    }
+    };
+    std::ranges::for_each(run_.early_locations(), apply);
+    std::ranges::for_each(run_.locations(), apply);
     return result;
   }
 
@@ -437,8 +439,10 @@ class RunEnd {
   TraceEvent trace_event(EventId id) const {
     const Event<W>& e = event(id);
     TraceEvent result{run_.machine().place_of(e), e.kind, e.address, e.size, e.value, none};
-    if (e.kind == EventKind::write)
-      result.link = static_cast<std::int32_t>(run_.location(run_.find_location(e.address)).position_of(id));
+    if (e.kind == EventKind::write) {
+      const std::vector<EventId>& order = run_.writes_at(e.address);
+      result.link = static_cast<std::int32_t>(std::ranges::find(order, id) - order.begin()) + 1;
+    }
     return result;
   }
 

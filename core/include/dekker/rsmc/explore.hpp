@@ -165,6 +165,7 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 //   at the start, from which allocations choose.
 // - Whether somebody notices when a thread ends, other than the first thread when it has nothing to do but to join others; and
 //   whether that was known at the start, so that ends are events.
+// - What the first thread accesses early and other threads could notice; and what of it was known at the start.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;
@@ -176,6 +177,8 @@ struct Known {
   std::set<std::pair<Address, Address>> reusable;
   bool ends_matter = false;
   bool ends_are_events = false;
+  std::set<Address> noticed;
+  std::set<Address> noticed_before;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
 
   bool operator==(const Known&) const = default;

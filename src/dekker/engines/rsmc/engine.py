@@ -220,8 +220,9 @@ def _encode(task: Task, places: Layout, order: CommitOrder, observed: tuple[Obse
 
 
 def _decides_alone(task: Task) -> bool:
-    """Whether a thread that has joined all others sees only the last write to each location, and need not ask the
-    model: with full fences, models that come with Dekker see to that. There is one thread at the start."""
+    """Whether a thread that has joined all others sees only the last write to each location, and threads that are
+    started see what came before, so that the model need not be asked: with full fences, models that come with Dekker
+    see to that. There is one thread at the start."""
     return len(task.program.threads) == 1 and shipped_as(task.model) in COMMIT_ORDERS
 
 
