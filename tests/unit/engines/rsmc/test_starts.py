@@ -8,6 +8,7 @@ from tests.unit.engines.rsmc.test_calls_and_threads import run
 from tests.unit.engines.rsmc.test_joins import answer
 
 from dekker.engines.rsmc import engine as rsmc
+from dekker.engines.rsmc.orders import COMMIT_ORDERS
 from dekker.ir.text import parse_program
 from dekker.models import load_model
 from dekker.replay.judge import judge
@@ -86,9 +87,11 @@ def text_of(name: str) -> str:
     return f"{FUNCTIONS}{main}observe [x].4, [y].4, [z].4, [own].4\n"
 
 
-@pytest.mark.parametrize("model", ["sc", "tso", "pso", "cpp20", "rc11", "power", "aarch64", "riscv"])
+@pytest.mark.parametrize("model", COMMIT_ORDERS)
 @pytest.mark.parametrize("name", MAINS)
 def test_the_answer_is_the_same(name: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if model == "armv7" and name == "updates":
+        pytest.skip("no valid order is known")
     found = run(text_of(name), model)
     monkeypatch.setattr(rsmc, "_decides_alone", lambda task: False)
     expected = run(text_of(name), model)
