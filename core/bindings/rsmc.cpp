@@ -74,16 +74,16 @@ Block read_block(const BlockArgument& argument) {
 }
 
 // blocks, expressions that are arguments, block numbers by address, classes of the accesses and the fence that synchronise
-// and of the writes that release memory, and whether joins are last
+// and of the writes that release memory, whether joins are last, and whether a thread decides alone that has joined all others
 using FunctionsArgument = std::tuple<std::vector<BlockArgument>, std::vector<std::int32_t>,
-                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 5>>;
+                                     std::vector<std::pair<Address, std::int32_t>>, std::array<std::int32_t, 6>>;
 
 void read_functions(Program& program, const FunctionsArgument& argument) {
   const auto& [blocks, arguments, addresses, classes] = argument;
   for (const auto& block : blocks) program.functions.push_back(read_block(block));
   program.arguments = arguments;
   for (const auto& [address, block] : addresses) program.function_at[address] = block;
-  program.synchronisation = {classes[0], classes[1], classes[2], classes[4] != 0};
+  program.synchronisation = {classes[0], classes[1], classes[2], classes[4] != 0, classes[5] != 0};
   program.release_class = classes[3];
 }
 
@@ -222,8 +222,10 @@ using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
 // object, size
 using SizesArgument = std::vector<std::pair<Address, Address>>;
 // parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
-// again, numbers of threads by parent and order
+// again, whether ends of threads matter and whether they are events, what of early accesses is noticed and was
+// known to be, whether halves of updates must be apart and whether they are, numbers of threads by parent and order
 using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument, bool, bool,
+                                 std::vector<Address>, std::vector<Address>, bool, bool,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -247,9 +249,11 @@ PartsArgument parts_list(const Parts& parts) {
 }
 
 Known read_known(const KnownArgument& argument) {
-  const auto& [parts, released, releases, writers, trusted, freed, reusable, needs_split, splits, threads] = argument;
+  const auto& [parts, released, releases, writers, trusted, freed, reusable, ends_matter, ends_are_events, noticed, noticed_before, needs_split, splits,
+               threads] = argument;
   Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
-              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, needs_split, splits, {}};
+              {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, ends_matter, ends_are_events,
+              {noticed.begin(), noticed.end()}, {noticed_before.begin(), noticed_before.end()}, needs_split, splits, {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -259,7 +263,9 @@ KnownArgument known_tuple(const Known& known) {
   for (const auto& [key, number] : known.threads) threads.emplace_back(key.first, key.second, number);
   return {parts_list(known.parts), parts_list(known.released_parts), known.releases,
           {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()},
-          {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, known.needs_split, known.splits, std::move(threads)};
+          {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, known.ends_matter,
+          known.ends_are_events, {known.noticed.begin(), known.noticed.end()},
+          {known.noticed_before.begin(), known.noticed_before.end()}, known.needs_split, known.splits, std::move(threads)};
 }
 
 Work read_work(const WorkArgument& argument) {

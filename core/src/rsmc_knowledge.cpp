@@ -13,10 +13,12 @@ void add_owners(Owners& total, const Owners& part) {
   }
 }
 
-// What note_part, note_release, note_freed, note_writer and trust watch for, of what is known in the end.
+// What note_part, note_release, note_freed, note_that_ends_matter, note_noticed, note_split, note_writer and trust watch for, of what is
+// known in the end.
 bool is_consistent(const Known& known) {
   if (known.releases && known.parts != known.released_parts) return false;
-  if (known.freed != known.reusable) return false;
+  if (known.freed != known.reusable || known.ends_matter != known.ends_are_events) return false;
+  if (known.noticed != known.noticed_before) return false;
   if (known.needs_split != known.splits) return false;
   for (const auto& [address, thread] : known.trusted) {
     const auto writer = known.writers.find(address);
@@ -34,12 +36,15 @@ bool merge(Known& total, const Known& part) {
   add_owners(total.trusted, part.trusted);
   total.threads.insert(part.threads.begin(), part.threads.end());
   total.freed.insert(part.freed.begin(), part.freed.end());
+  total.ends_matter |= part.ends_matter;
+  total.noticed.insert(part.noticed.begin(), part.noticed.end());
   total.needs_split |= part.needs_split;
   return is_consistent(total);
 }
 
 Known known_at_start(const Known& known) {
-  return {known.parts, known.parts, false, known.writers, {}, known.freed, known.freed, known.needs_split, known.needs_split, known.threads};
+  return {known.parts, known.parts, false, known.writers, {}, known.freed, known.freed, known.ends_matter, known.ends_matter,
+          known.noticed, known.noticed, known.needs_split, known.needs_split, known.threads};
 }
 
 }  // namespace dekker::rsmc

@@ -9,7 +9,7 @@ using namespace dekker::rsmc;
 
 namespace {
 
-enum class Act : std::uint8_t { part, release, write, trust };
+enum class Act : std::uint8_t { part, release, write, trust, end, notice };
 
 struct Noted {
   Act act;
@@ -20,8 +20,8 @@ struct Noted {
 
 Noted random_note(std::mt19937& random) {
   // Releases are rare, so that parts and writers have their turn.
-  static constexpr Act acts[] = {Act::part, Act::write, Act::write, Act::trust, Act::trust, Act::part, Act::write, Act::release};
-  return {acts[random() % 8], random() % 3, static_cast<std::int32_t>(random() % 3)};
+  static constexpr Act acts[] = {Act::part, Act::write, Act::write, Act::trust, Act::trust, Act::part, Act::write, Act::release, Act::end, Act::notice};
+  return {acts[random() % 10], random() % 3, static_cast<std::int32_t>(random() % 3)};
 }
 
 // Whether the step goes as it did before.
@@ -30,6 +30,8 @@ bool goes_on(Knowledge& knowledge, Noted& step, bool is_first) {
     case Act::part: knowledge.note_part(1, step.address, 4); return true;
     case Act::release: knowledge.note_release(); return true;
     case Act::write: knowledge.note_writer(step.address, step.thread); return true;
+    case Act::notice: knowledge.note_noticed(step.address); return true;
+    case Act::end: knowledge.note_that_ends_matter(); return true;
     case Act::trust: {
       const bool is_granted = !knowledge.trust(step.address, step.thread).has_value();
       if (is_first) step.is_granted = is_granted;
@@ -54,6 +56,8 @@ Known random_start(std::mt19937& random) {
   for (int i = 0; i < 3; ++i)
     if (random() % 3 == 0) start.parts[1].insert({static_cast<Address>(i), 4});
   start.released_parts = start.parts;
+  if (random() % 2 == 0) start.noticed = start.noticed_before = {0, 1, 2};
+  start.ends_matter = start.ends_are_events = random() % 2 == 0;
   if (random() % 3 == 0) start.writers[random() % 3] = static_cast<std::int32_t>(random() % 3);
   return start;
 }

@@ -100,8 +100,8 @@ Place = tuple[int, int, int]
 class NativeProgram:
     """A program in the flat form that the explorer reads; `engines.rsmc.encoding` makes it. Blocks, the code of threads
     and then of functions, are numbered. `synchronisation` holds the event classes of the writes and reads with which
-    threads are spawned and joined, of the fences at these, and of the writes that release memory, and whether nothing
-    comes behind joins."""
+    threads are spawned and joined, of the fences at these, and of the writes that release memory; whether nothing comes
+    behind joins, and whether the model need not be asked about what a thread does that has joined all others."""
 
     threads: list[Block]
     expressions: list[list[int]]
@@ -113,7 +113,7 @@ class NativeProgram:
     functions: list[Block]
     arguments: list[int]
     function_addresses: list[tuple[int, int]]
-    synchronisation: tuple[int, int, int, int, int]
+    synchronisation: tuple[int, int, int, int, int, int]
     finds_leaks: bool = False
 
 
@@ -140,14 +140,19 @@ Known = tuple[
     list[tuple[int, int]],
     bool,
     bool,
+    list[int],
+    list[int],
+    bool,
+    bool,
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
-that are freed, with their sizes, and those that may be allocated again; whether halves of updates that release must be
-apart, and whether they are; the numbers of threads, by parent and order."""
+that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
+whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
+that release must be apart, and whether they are; the numbers of threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [])
+NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, [])
 
 
 @dataclass(frozen=True)

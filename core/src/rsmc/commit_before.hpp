@@ -137,9 +137,12 @@ class CommitBefore {
     if (forwards && machine_.event(source).chosen_by != no_event) include(machine_.event(source).chosen_by);
     const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(e.thread)].events;
     if (order_.in_order) {
-      for (EventId other : events) {
-        if (machine_.event(other).index >= e.index) break;
-        include(other);
+      // The last one has the others in its past.
+      for (auto i = static_cast<std::size_t>(e.index); i-- > 0;) {
+        const Event<W>& earlier = machine_.event(events[i]);
+        if (earlier.kind == EventKind::fence || earlier.state == EventState::pending) continue;
+        include(events[i]);
+        break;
       }
       return past;
     }

@@ -118,7 +118,7 @@ class Explorer {
   // What would be explored next is left to whoever takes the unit.
   void give_away(UnitKind kind, Template&& continuation) {
     const Mark start{};
-    Unit unit{run_.steps_since(start, items_of(0, Bits::all())), Run<W>::flat(run_.mark()), {}, kind, std::move(continuation),
+    Unit unit{run_.steps_since(start, items_of(run_.n_early_items(), Bits::all())), Run<W>::flat(run_.mark()), {}, kind, std::move(continuation),
               run_.last_stamp()};
     for (const auto& [key, activation] : active_.opened()) {
       if (activation->id == 0) activation->id = supervisor_.new_id();

@@ -53,6 +53,24 @@ class Knowledge {
     if (known_.freed.insert({object, size}).second) throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on.
+  bool ends_are_events() const { return known_.ends_are_events; }
+
+  void note_that_ends_matter() {
+    const std::lock_guard hold(mutex_);
+    known_.ends_matter = true;
+    if (!known_.ends_are_events) throw NewKnowledge{};
+  }
+
+  // Does not change while the exploration goes on.
+  const std::set<Address>& noticed() const { return known_.noticed_before; }
+
+  void note_noticed(Address address) {
+    const std::lock_guard hold(mutex_);
+    known_.noticed.insert(address);
+    if (known_.noticed != known_.noticed_before) throw NewKnowledge{};
+  }
+
   // Does not change while the exploration goes on: may the halves of an update that releases be apart?
   bool splits_updates() const { return known_.splits; }
 

@@ -30,6 +30,8 @@ class LeakFinder {
  private:
   // The last values of all words that may hold a pointer.
   void collect_words(const Run<W>& run) {
+    for (const EarlyLocation& early : run.early_locations())
+      if (early.size == 8 && !early.order.empty()) words_[early.address] = run.event(early.order.back()).value;
     for (const Location<W>& location : run.locations())
       if (location.size == 8)
         words_[location.address] = location.order.empty() ? location.initial_value : run.event(location.order.back()).value;

@@ -45,6 +45,8 @@ class Machine {
                            program.has([](const Instruction& i) { return i.is_weak; });
     if (!order.in_order && !knowledge.splits_updates()) waiting_reads_ = ReleaseUpdates(program).take();
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
+    const Synchronisation& synchronisation = program.synchronisation;
+    ends_are_owed_ = synchronisation.joins_are_last || (synchronisation.decides_alone && !knowledge.ends_are_events());
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
@@ -142,7 +144,7 @@ class Machine {
     }
   }
 
-  // Where joins are last, threads end without an event until someone asks for it.
+  // Where nobody else notices, threads end without an event until nothing else is left to do.
   bool owes_ends() const {
     return std::ranges::any_of(threads_, [](const ThreadState<W>& thread) { return thread.owes_end; });
   }
@@ -154,6 +156,27 @@ class Machine {
       write_end(static_cast<std::int32_t>(t), threads_[t]);
     }
   }
+
+  bool decides_alone() const { return program_.synchronisation.decides_alone; }
+
+  // Does a thread notice the access although it runs already, or one to the object?
+  bool is_noticed(Address address, Address size) const {
+    const auto found = knowledge_.noticed().lower_bound(address);
+    return found != knowledge_.noticed().end() && *found - address < size;
+  }
+  void note_noticed(Address address) { knowledge_.note_noticed(address); }
+
+  // After so many of its events the first thread started this one, or one that it descends from.
+  std::size_t started_after(std::int32_t thread) const {
+    while (true) {
+      const Event<W>& start = events_[threads_[at(thread)].started_by];
+      if (start.thread == first_thread) return at(start.index);
+      thread = start.thread;
+    }
+  }
+
+  // Somebody notices when threads end. Does not return if that is news.
+  void note_that_ends_matter() { knowledge_.note_that_ends_matter(); }
 
   bool is_joining(const ThreadState<W>& state) const {
     return state.joining != no_event && events_[state.joining].state == EventState::pending;
@@ -559,6 +582,7 @@ class Machine {
   bool reuses_ = false;   // may what was freed be in use again?
   bool guesses_ = false;  // are there loose conditions?
   bool claims_ = false;   // are threads joined or detached?
+  bool ends_are_owed_ = false;  // are the ends of threads no events until nothing else is left to do?
   std::uint64_t n_alone_ = 0;
   struct RoundAlone {
     std::int32_t block = none;

@@ -79,6 +79,7 @@ void Machine<W>::spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t 
     return;
   }
   const std::vector<RegisterContent<W>> given = arguments(state, instruction);
+  if (ends_are_owed_ && state.joining != no_event) note_that_ends_matter();
   const std::int32_t child = spawned_thread(thread, state.n_spawned++);
   synchronisation_fence(thread, state, pc);
   const EventId write = synchronisation_write(thread, state, pc, start_address(child), constant(1), {});
@@ -136,7 +137,7 @@ void Machine<W>::end_thread(std::int32_t thread, ThreadState<W>& state, const Re
   if (state.begin == no_event) return;
   state.result = result;
   state.owes_end = true;
-  if (!program_.synchronisation.joins_are_last) write_end(thread, state);
+  if (!ends_are_owed_) write_end(thread, state);
 }
 
 template <std::size_t W>
@@ -155,6 +156,7 @@ void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t p
     fail(state, pc, ViolationKind::join, handle);
     return;
   }
+  if (ends_are_owed_ && thread != first_thread) note_that_ends_matter();
   const auto other = static_cast<std::int32_t>(handle - 1);
   const EventId id = synchronisation_read(thread, state, pc, end_address(other), other);
   state.joining = id;

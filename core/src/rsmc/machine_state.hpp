@@ -28,6 +28,7 @@ struct StoppedAlone {
 using EventId = std::uint32_t;
 using NodeId = std::uint32_t;
 inline constexpr EventId no_event = ~EventId{0};
+inline constexpr std::int32_t first_thread = 0;
 inline constexpr std::uint32_t not_in_matrix = ~std::uint32_t{0};
 
 enum class EventState : std::uint8_t {
@@ -64,6 +65,7 @@ struct Event {
   std::int32_t event_class = 0;
   std::int32_t failed_class = none;
   EventId chosen_by = no_event;  // conditional stores: the choice that says whether it succeeds
+  bool is_early : 1 = false;   // of the first thread, or a thread's beginning, before anybody else could notice
   bool is_guess : 1 = false;   // a choice of what a condition will turn out to be
   bool has_own_address : 1 = false;  // conditional stores and their choices: it depends on more than that of the load
   bool is_release = false;     // a write that releases memory

@@ -132,7 +132,7 @@ class Matrix {
     Bits reads, picked_reads, writes;
     const auto place = [&](std::size_t s, Bits& target) {
       const Event<W>& e = machine.event(static_cast<EventId>(s));
-      if (e.state != EventState::committed || e.kind == EventKind::choice) return;
+      if (e.state != EventState::committed || e.matrix_index == not_in_matrix) return;
       (e.kind == EventKind::read ? target : writes).set(e.matrix_index);
     };
     exact.direct.for_each([&](std::size_t s) { place(s, reads); });

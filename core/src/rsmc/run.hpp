@@ -21,6 +21,8 @@ struct Location {
   std::uint32_t initial_index;  // in the matrix
   FixedBits<W> initial_readers;
   std::vector<EventId> order;
+  std::size_t n_early;  // writes, for which the initial write stands in the matrix
+  bool is_early;        // was it accessed early?
   FixedBits<W> members;  // matrix indices of all accesses
   Place place;           // of the first access
   std::size_t trail;     // how long it was when the location was met
@@ -34,12 +36,21 @@ struct Location {
   }
 };
 
+// What the first thread accesses before others could notice. The last access is known by its place in the thread.
+struct EarlyLocation {
+  Address address;
+  std::uint8_t size;
+  Place place;
+  std::vector<EventId> order;
+  std::size_t last_access;
+};
+
 template <std::size_t W>
 class Run {
  public:
   using Bits = FixedBits<W>;
 
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, settled, early };
 
   struct TrailEntry {
     Change change;
@@ -59,7 +70,9 @@ class Run {
       Look look)
       : order_(order), matrix_(program, model), machine_(program, order, limits, knowledge, look),
         commit_before_(order_, machine_) {
+    if (machine_.decides_alone()) begin_early();
     take_local_events();
+    n_early_items_ = items_.size();
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -69,6 +82,9 @@ class Run {
   const std::vector<RunItem<W>>& items() const { return items_; }
   const std::vector<Location<W>>& locations() const { return locations_; }
   const Location<W>& location(std::uint32_t place) const { return locations_[place]; }
+  const std::vector<EarlyLocation>& early_locations() const { return early_; }
+  // They are there when the exploration begins.
+  std::size_t n_early_items() const { return n_early_items_; }
   const std::vector<EventId>& events_of(std::int32_t thread) const { return machine_.threads()[at(thread)].events; }
   const ThreadState<W>& thread_of(EventId id) const { return machine_.threads()[at(machine_.event(id).thread)]; }
   ThreadStatus status_of(EventId id) const { return thread_of(id).status; }
@@ -123,9 +139,14 @@ class Run {
     return events[at(key.index)];
   }
 
+  // Nothing is left to do but for the first thread, which waits for others to end. What it does behind its joins nobody
+  // hears of: of what threads did that it has joined it sees the last, of others nothing. So there is one way to go on, and
+  // the model need not be asked.
   void write_owed_ends() {
+    if (machine_.decides_alone()) settle_rest();
     machine_.write_owed_ends();
     take_local_events();
+    if (is_settled_) go_on_settled();
   }
 
   // ---- Picking ----------------------------------------------------------------------------------------------------
@@ -136,6 +157,7 @@ class Run {
   // load is committed or its address is known), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
   EventId pick() {
+    if (is_settled_) return pick_settled();
     if (order_.pick_seed != 0) return pick_at_random();
     EventId read = no_event, awaited = no_event, hasty = no_event;
     for (const ThreadState<W>& thread : machine_.threads()) {
@@ -186,6 +208,8 @@ class Run {
 
   // Source 0 is the initial write, the others follow in coherence order. `kind` is one of the kinds of reads.
   bool commit_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind = ItemKind::read) {
+    if (is_settled(id)) return commit_settled_read(id, place, source, kind);
+    if (source < locations_[place].n_early) return false;
     enter_shadows(id);
     const std::optional<bool> failed = take_value(id, place, source, kind);
     if (!failed) return false;
@@ -194,7 +218,7 @@ class Run {
     enter_items(id, kind, e.read_from);
     enter_matrix(id, *failed ? e.failed_class : e.event_class, place);
     const std::uint32_t m = e.matrix_index;
-    matrix_.insert_reads_from(source == 0 ? location.initial_index : machine_.event(e.read_from).matrix_index, m);
+    matrix_.insert_reads_from(source == 0 ? location.initial_index : index_of(location, e.read_from), m);
     Bits later;
     for (std::size_t i = source; i < location.order.size(); ++i) later.set(machine_.event(location.order[i]).matrix_index);
     matrix_.insert_overwritten_by(later);
@@ -227,18 +251,17 @@ class Run {
   bool commit_write(EventId id, std::uint32_t place, std::size_t position) {
     Event<W>& e = machine_.event(id);
     if (e.role == Role::conditional_store && !can_succeed(e)) return false;
+    if (is_settled(id)) return commit_settled_write(id, place, position);
     enter_shadows(id);
     Location<W>& location = locations_[place];
-    machine_.set_address(e, location.address);
-    e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
-    e.undefined = machine_.undefined_written(e);
+    set_written(e, location.address);
     enter_items(id, ItemKind::write, no_event);
     enter_matrix(id, e.event_class, place);
     Bits before, after, readers = location.initial_readers;
     before.set(location.initial_index);
     for (std::size_t i = 0; i < location.order.size(); ++i) {
       const Event<W>& other = machine_.event(location.order[i]);
-      (i < position ? before : after).set(other.matrix_index);
+      (i < position ? before : after).set(index_of(location, location.order[i]));
       if (i < position) readers |= other.readers;
     }
     matrix_.insert_coherence(before, after);
@@ -514,11 +537,11 @@ class Run {
     Event<W>& e = machine_.event(id);
     machine_.resolve_address(e);
     for (std::size_t i = 0; i < locations_.size(); ++i) {
-      const Location<W>& location = locations_[i];
-      if (location.address == e.address && location.size == e.size) return static_cast<std::uint32_t>(i);
-      if (location.address < e.address + e.size && e.address < location.address + location.size)
-        throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
+      if (!is_at(locations_[i], e)) continue;
+      if (locations_[i].is_early) require_unnoticed_early(e, *find_early(e));
+      return static_cast<std::uint32_t>(i);
     }
+    if (const EarlyLocation* early = find_early(e)) require_unnoticed_early(e, *early);
     const bool is_access = !e.is_release && !e.is_renewal;
     if (is_access) machine_.note_field(e.address, e.size);
     add_location(e.address, e.size, is_access && is_outside(e), machine_.place_of(e));
@@ -526,11 +549,25 @@ class Run {
   }
 
   void add_location(Address address, std::uint8_t size, bool is_outside, const Place& first) {
+    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), not_in_matrix, {}, {}, 0, false, {}, first, trail_.size(), {}});
+    adopt_early(locations_.back());
+    if (is_settled_) return;
     if (matrix_.is_full()) throw CapacityNeeded{first};
-    const Birth birth = matrix_.watches_allocations() ? machine_.birth_at(address) : Birth{};
-    locations_.push_back({address, size, is_outside, initial_value(address, size), machine_.undefined_initially(address, size), matrix_.push_initial_write(), {}, {}, {}, first, trail_.size(), birth});
-    locations_.back().members.set(locations_.back().initial_index);
+    Location<W>& location = locations_.back();
+    if (matrix_.watches_allocations()) location.birth = machine_.birth_at(address);
+    location.initial_index = matrix_.push_initial_write();
+    location.members.set(location.initial_index);
     settle();
+  }
+
+  // The writes to what an access is to, in coherence order.
+  const std::vector<EventId>& writes_at(Address address) const {
+    static const std::vector<EventId> nothing;
+    for (const Location<W>& location : locations_)
+      if (location.address == address) return location.order;
+    for (const EarlyLocation& early : early_)
+      if (early.address == address) return early.order;
+    return nothing;
   }
 
   // What it might read from: the initial write and all others.
@@ -646,12 +683,257 @@ class Run {
 
   bool finish_read(EventId id, ItemKind kind, bool failed) {
     if (!decide()) return false;
+    pass_read(id, kind, failed);
+    return true;
+  }
+
+  void pass_read(EventId id, ItemKind kind, bool failed) {
     const Event<W>& e = machine_.event(id);
     if (kind == ItemKind::successful_read) require_success(id);
     if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
     proceed(e.thread);
+  }
+
+  // ---- What is early ------------------------------------------------------------------------------------------------
+
+  // The first thread starts others, and meanwhile accesses what only itself accesses, or threads that it starts later. As
+  // far as that goes it is as if all this had been there from the start, and the model need not know of it.
+  void begin_early() {
+    for (EventId id = next_early(); id != no_event && commit_early(id); id = next_early()) n_early_ = at(event(id).index) + 1;
+  }
+
+  EventId next_early() {
+    const ThreadState<W>& first = machine_.threads()[first_thread];
+    const auto is_open = [&](EventId id) { return event(id).state == EventState::pending; };
+    const auto next = std::ranges::find_if(first.events, is_open);
+    return next != first.events.end() && may_be_early(first, machine_.event(*next)) ? *next : no_event;
+  }
+
+  bool may_be_early(const ThreadState<W>& first, Event<W>& e) {
+    const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
+    if (!is_access || e.role != Role::plain || e.is_release || e.is_renewal || e.is_piece) return false;
+    if (e.kind == EventKind::read && machine_.is_awaited(e)) return false;
+    if (!commit_before_.is_enabled(first, e) || machine_.is_noticed(e.address, e.size)) return false;
+    if (is_outside(e) || machine_.starts_free(e.address)) return false;
+    return !matrix_.watches_allocations() || std::ranges::none_of(machine_.objects(), [&](const AllocatedObject& object) {
+      const bool is_new = object.birth.thread == first_thread && object.birth.n_events <= at(e.index);
+      const Address header = machine_.header_of(object.start);
+      return is_new && machine_.is_noticed(header, object.start - header + object.size);
+    });
+  }
+
+  // Returns false if the thread would wait.
+  bool commit_early(EventId id) {
+    const Mark before = mark();
+    const std::size_t n_local = machine_.local_events().size();
+    EarlyLocation& early = early_at(machine_.event(id));
+    if (event(id).kind == EventKind::read) take_early_value(id, early.order.empty() ? no_event : early.order.back());
+    else set_written(machine_.event(id), early.address);
+    enter_early(id);
+    const ThreadState<W>& first = machine_.threads()[first_thread];
+    if (first.status == ThreadStatus::waiting || first.status == ThreadStatus::blocked) {
+      machine_.local_events().resize(n_local);
+      undo(before);
+      return false;
+    }
+    early.last_access = at(event(id).index);
+    if (event(id).kind == EventKind::write) early.order.push_back(id);
+    for (std::size_t t = 0; t < machine_.threads().size(); ++t) {
+      if (machine_.threads()[t].started_by != id) continue;
+      take_early_value(machine_.threads()[t].begin, id);
+      enter_early(machine_.threads()[t].begin);
+    }
     return true;
   }
+
+  void take_early_value(EventId read, EventId source) {
+    Event<W>& e = machine_.event(read);
+    machine_.resolve_address(e);
+    e.read_from = source;
+    e.value = source == no_event ? initial_value(e.address, e.size) : event(source).value;
+    e.undefined = source == no_event ? machine_.undefined_initially(e.address, e.size) : event(source).undefined;
+    machine_.note_undefined(e.undefined);
+  }
+
+  void enter_early(EventId id) {
+    const bool reads = event(id).kind == EventKind::read;
+    enter_items(id, reads ? ItemKind::read : ItemKind::write, reads ? event(id).read_from : no_event);
+    Event<W>& e = machine_.event(id);
+    e.state = EventState::committed;
+    e.is_early = true;
+    trail_.push_back({Change::early, id, 0});
+    machine_.advance(e.thread);
+  }
+
+  EarlyLocation& early_at(const Event<W>& e) {
+    for (EarlyLocation& early : early_)
+      if (is_at(early, e)) return early;
+    machine_.note_field(e.address, e.size);
+    return early_.emplace_back(EarlyLocation{e.address, e.size, machine_.place_of(e), {}, 0});
+  }
+
+  const EarlyLocation* find_early(const Event<W>& e) const {
+    const auto found = std::ranges::find_if(early_, [&](const EarlyLocation& early) { return is_at(early, e); });
+    return found == early_.end() ? nullptr : &*found;
+  }
+
+  template <class Where>
+  bool is_at(const Where& location, const Event<W>& e) const {
+    if (location.address == e.address && location.size == e.size) return true;
+    if (location.address < e.address + e.size && e.address < location.address + location.size)
+      throw MixedSizes{machine_.place_of(e), e.address, e.size, location.place, location.address, location.size};
+    return false;
+  }
+
+  void adopt_early(Location<W>& location) const {
+    for (const EarlyLocation& early : early_) {
+      if (early.address != location.address) continue;
+      location.order = early.order;
+      location.n_early = early.order.size();
+      location.is_early = true;
+    }
+  }
+
+  // A thread that was started before the first one accessed the location could have come before.
+  void require_unnoticed_early(const Event<W>& e, const EarlyLocation& early) {
+    if (e.thread != first_thread && machine_.started_after(e.thread) < early.last_access) machine_.note_noticed(early.address);
+  }
+
+  std::uint32_t index_of(const Location<W>& location, EventId write) const {
+    return event(write).is_early ? location.initial_index : event(write).matrix_index;
+  }
+
+  // Nothing comes before it that it could order.
+  bool is_early_fence(EventId id) const {
+    const Event<W>& e = event(id);
+    if (e.thread == first_thread) return at(e.index) < n_early_;
+    const EventId begin = thread_of(id).begin;
+    return begin != no_event && event(begin).is_early && e.index == event(begin).index + 1;
+  }
+
+  // ---- What is settled ----------------------------------------------------------------------------------------------
+
+  void settle_rest() {
+    const ThreadState<W>& first = machine_.threads()[first_thread];
+    first_settled_ = machine_.is_joining(first) ? machine_.event(first.joining).index : std::numeric_limits<std::int32_t>::max();
+    is_settled_ = true;
+    trail_.push_back({Change::settled, 0, 0});
+  }
+
+  // Of the first thread: behind its first join. Of others: their ends.
+  bool is_settled(EventId id) const {
+    if (!is_settled_) return false;
+    const Event<W>& e = machine_.event(id);
+    return e.thread == first_thread ? e.index >= first_settled_ : status_of(id) == ThreadStatus::finished;
+  }
+
+  EventId pick_settled() {
+    for (const ThreadState<W>& thread : machine_.threads())
+      if (const EventId id = next_settled(thread); id != no_event) return id;
+    return no_event;
+  }
+
+  // In program order, so that everything is known that an event depends on.
+  EventId next_settled(const ThreadState<W>& thread) {
+    for (std::size_t i = first_settled(thread); i < thread.events.size(); ++i) {
+      const EventId id = thread.events[i];
+      Event<W>& e = machine_.event(id);
+      if (e.state == EventState::asleep) break;
+      if (e.state != EventState::pending || is_absent(id)) continue;
+      if (!commit_before_.is_enabled(thread, e)) break;
+      if (e.is_weak || (e.kind == EventKind::choice && !e.is_guess)) machine_.note_that_ends_matter();
+      return id;
+    }
+    return no_event;
+  }
+
+  std::size_t first_settled(const ThreadState<W>& thread) const {
+    if (thread.number == first_thread) return static_cast<std::size_t>(first_settled_);
+    return thread.status == ThreadStatus::finished && thread.end != no_event ? at(machine_.event(thread.end).index) : thread.events.size();
+  }
+
+  // Over ends, joins, and plain accesses that the thread does not wait at. The explorer goes on with the rest.
+  void go_on_settled() {
+    for (const ThreadState<W>& thread : machine_.threads())
+      if (thread.number != first_thread && next_settled(thread) != no_event) commit_settled(thread.end);
+    const ThreadState<W>& first = machine_.threads()[first_thread];
+    for (Mark before = mark(); first.status == ThreadStatus::running; before = mark()) {
+      const EventId id = next_settled(first);
+      if (id == no_event || !is_plain(machine_.event(id))) return;
+      if (!commit_settled(id) || first.status == ThreadStatus::waiting || first.status == ThreadStatus::blocked) {
+        undo(before);
+        return;
+      }
+    }
+  }
+
+  static bool is_plain(const Event<W>& e) {
+    return e.role == Role::synchronised || (e.role == Role::plain && (e.kind == EventKind::read || e.kind == EventKind::write));
+  }
+
+  bool commit_settled(EventId id) {
+    if (machine_.event(id).kind == EventKind::write) require_address_order(id);
+    else require_no_guess(id);
+    const std::uint32_t place = location_of(id);
+    const std::size_t last = locations_[place].order.size();
+    return machine_.event(id).kind == EventKind::write ? commit_write(id, place, last) : commit_read(id, place, last);
+  }
+
+  // Of what others access that the thread has not joined it could see more than the last.
+  void require_unnoticed(const Event<W>& e) {
+    if (e.thread != first_thread || e.role == Role::synchronised) return;
+    for (const ThreadState<W>& thread : machine_.threads()) {
+      if (thread.number == first_thread || thread.events.empty() || has_joined(thread.number)) continue;
+      const auto meets = [&](EventId other) {
+        const Event<W>& o = machine_.event(other);
+        return (o.kind == EventKind::read || o.kind == EventKind::write) && commit_before_.same_place(o, e);
+      };
+      if (std::ranges::any_of(thread.events, meets)) machine_.note_that_ends_matter();
+    }
+  }
+
+  bool has_joined(std::int32_t thread) const {
+    return std::ranges::any_of(events_of(first_thread), [&](EventId id) {
+      const Event<W>& e = machine_.event(id);
+      return e.role == Role::synchronised && e.state == EventState::committed && e.waits_for == thread;
+    });
+  }
+
+  bool commit_settled_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
+    if (source != locations_[place].order.size()) return false;
+    require_unnoticed(machine_.event(id));
+    const std::optional<bool> failed = take_value(id, place, source, kind);
+    if (!failed) return false;
+    Event<W>& e = machine_.event(id);
+    enter_items(id, kind, e.read_from);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    pass_read(id, kind, *failed);
+    return true;
+  }
+
+  bool commit_settled_write(EventId id, std::uint32_t place, std::size_t position) {
+    Location<W>& location = locations_[place];
+    if (position != location.order.size()) return false;
+    Event<W>& e = machine_.event(id);
+    require_unnoticed(e);
+    set_written(e, location.address);
+    enter_items(id, ItemKind::write, no_event);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    location.order.push_back(id);
+    trail_.push_back({Change::write, id, place});
+    proceed(e.thread);
+    return true;
+  }
+
+  void set_written(Event<W>& e, Address address) {
+    machine_.set_address(e, address);
+    e.value = *machine_.value(e.value_node) & low_bits(8u * e.size);
+    e.undefined = machine_.undefined_written(e);
+  }
+
+  // ---- In the matrix ------------------------------------------------------------------------------------------------
 
   void require_success(EventId id) {
     machine_.event(id).must_succeed = true;
@@ -777,6 +1059,10 @@ class Run {
   // else can have heard of the object without it.
   void relate_to_allocation(const Event<W>& access, const Birth& birth) {
     if (birth.thread == access.thread) return;
+    if (birth.thread == first_thread && birth.n_events < n_early_) {
+      if (machine_.started_after(access.thread) < birth.n_events) machine_.note_noticed(access.address);
+      return;
+    }
     const std::vector<EventId>& events = events_of(birth.thread);
     for (std::size_t i = birth.n_events; i < events.size(); ++i) {
       const std::uint32_t behind = event(events[i]).matrix_index;
@@ -829,7 +1115,8 @@ class Run {
 
   void take_local_events() {
     if (machine_.local_events().empty()) return;
-    for (EventId id : machine_.local_events()) enter_matrix(id, machine_.event(id).event_class, std::nullopt);
+    for (EventId id : machine_.local_events())
+      if (!is_settled(id) && !is_early_fence(id)) enter_matrix(id, machine_.event(id).event_class, std::nullopt);
     machine_.local_events().clear();
     settle();
   }
@@ -849,7 +1136,7 @@ class Run {
     const Location<W>& location = locations_[place];
     const Event<W>& e = machine_.event(id);
     const std::vector<EventId>& events = events_of(e.thread);
-    std::size_t floor = 0;
+    std::size_t floor = location.n_early;
     for (auto i = at(e.index); i-- > 0;) {
       const Event<W>& o = machine_.event(events[i]);
       if (o.state != EventState::committed || o.kind == EventKind::fence || o.address != e.address) continue;
@@ -884,6 +1171,11 @@ class Run {
         break;
       case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
       case Change::to_succeed: e.must_succeed = false; break;
+      case Change::settled: is_settled_ = false; break;
+      case Change::early:
+        e.state = EventState::pending;
+        e.is_early = false;
+        break;
       case Change::asleep:
         e.state = EventState::pending;
         sleepers_.pop_back();
@@ -912,6 +1204,11 @@ class Run {
   std::vector<Location<W>> locations_;
   std::vector<TrailEntry> trail_;
   std::vector<EventId> sleepers_;
+  std::vector<EarlyLocation> early_;
+  std::size_t n_early_ = 0;        // events of the first thread
+  std::size_t n_early_items_ = 0;
+  bool is_settled_ = false;
+  std::int32_t first_settled_ = 0;  // of the events of the first thread
   std::uint64_t n_failed_ = 0;
   std::uint64_t last_stamp_ = 0;
   std::uint64_t n_commits_ = 0;

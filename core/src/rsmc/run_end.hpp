@@ -19,10 +19,11 @@ class RunEnd {
          std::atomic<std::uint64_t>& n_complete, Run<W>& run, Outcome& outcome)
       : program_(program), limits_(limits), check_names_(check_names), n_complete_(n_complete), run_(run), outcome_(outcome) {}
 
-  // Where nothing comes behind joins, a run is complete when all other threads have ended. Their ends and the joins become
-  // events only if that is not so, or if someone is to see the run.
+  // Ends of threads become events when nothing else is left to do. Where nothing comes behind joins, a run is complete when
+  // all other threads have ended; then they become events only if someone is to see the run.
   bool needs_ends() {
     if (!run_.machine().owes_ends()) return false;
+    if (!program_.synchronisation.joins_are_last) return true;
     const auto is_over = [&](const ThreadState<W>& thread) {
       return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
              (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
@@ -193,7 +194,7 @@ class RunEnd {
   }
 
   bool reads_last_write(const Event<W>& read) const {
-    const std::vector<EventId>& order = run_.location(run_.find_location(read.address)).order;
+    const std::vector<EventId>& order = run_.writes_at(read.address);
     return read.read_from == (order.empty() ? no_event : order.back());
   }
 
@@ -401,8 +402,8 @@ class RunEnd {
   Value observed_value(const Observable& observable) const {
     if (observable.thread != none) return run_.machine().final_register(observable.thread, observable.register_number);
     Value result = run_.initial_value(observable.address, observable.size);
-    for (const Location<W>& location : run_.locations()) {
-      if (location.order.empty()) continue;
+    const auto apply = [&](const auto& location) {
+      if (location.order.empty()) return;
       const Value last = event(location.order.back()).value;
       for (unsigned i = 0; i < location.size; ++i) {
         const Address byte = location.address + i;
@@ -410,7 +411,9 @@ class RunEnd {
         const unsigned shift = 8 * static_cast<unsigned>(byte - observable.address);
         result = (result & ~(Value{0xFF} << shift)) | (((last >> (8 * i)) & 0xFF) << shift);
       }
-    }
+    };
+    std::ranges::for_each(run_.early_locations(), apply);
+    std::ranges::for_each(run_.locations(), apply);
     return result;
   }
 
@@ -436,8 +439,10 @@ class RunEnd {
   TraceEvent trace_event(EventId id) const {
     const Event<W>& e = event(id);
     TraceEvent result{run_.machine().place_of(e), e.kind, e.address, e.size, e.value, none};
-    if (e.kind == EventKind::write)
-      result.link = static_cast<std::int32_t>(run_.location(run_.find_location(e.address)).position_of(id));
+    if (e.kind == EventKind::write) {
+      const std::vector<EventId>& order = run_.writes_at(e.address);
+      result.link = static_cast<std::int32_t>(std::ranges::find(order, id) - order.begin()) + 1;
+    }
     return result;
   }
 

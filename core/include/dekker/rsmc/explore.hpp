@@ -163,6 +163,9 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 // - Who writes to memory by events, and who relies on being the only one; releases do not matter.
 // - The objects that are freed, with their sizes, if what is freed may be allocated again; and those of them that were known
 //   at the start, from which allocations choose.
+// - Whether somebody notices when a thread ends, other than the first thread when it has nothing to do but to join others; and
+//   whether that was known at the start, so that ends are events.
+// - What the first thread accesses early and other threads could notice; and what of it was known at the start.
 // - Whether it matters that the read of an update which releases may come before accesses that its write waits for; and
 //   whether that was known at the start. If not, the read waits for them, too.
 // - The numbers of threads that others start, by parent and order.
@@ -174,6 +177,10 @@ struct Known {
   std::map<Address, std::int32_t> trusted;
   std::set<std::pair<Address, Address>> freed;
   std::set<std::pair<Address, Address>> reusable;
+  bool ends_matter = false;
+  bool ends_are_events = false;
+  std::set<Address> noticed;
+  std::set<Address> noticed_before;
   bool needs_split = false;
   bool splits = false;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;

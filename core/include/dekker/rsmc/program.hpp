@@ -103,6 +103,9 @@ struct Synchronisation {
   std::int32_t read_class = none;
   std::int32_t fence_class = none;  // none: the accesses are enough
   bool joins_are_last = false;      // nothing that is an event, or could fail, comes behind any join
+  // Whoever has joined all others has one way to go on, and what comes before a thread is started orders nothing but what
+  // comes behind: the model need not be asked about it.
+  bool decides_alone = false;
 };
 
 struct Program {

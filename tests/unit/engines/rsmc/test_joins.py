@@ -11,6 +11,8 @@ from dekker.engines.rsmc.orders import COMMIT_ORDERS
 from dekker.ir.property import MemoryValue, RegisterValue
 from dekker.ir.text import parse_program
 from dekker.models import load_model
+from dekker.replay.judge import judge
+from dekker.replay.rebuild import replay
 from dekker.result import Result
 from dekker.source import Source
 from dekker.task import Limits, Task
@@ -104,3 +106,47 @@ def test_what_counts_as_last(tail: str, last: bool) -> None:
     program = parse_program(Source("test.ir", text))
     assert joins_are_last(program, (MemoryValue("x"),)) == last
     assert not joins_are_last(program, (RegisterValue(0, "s"),))
+
+
+TAILS = {
+    "sees the last": 'join s\n  join t\n  a = load.4 [&x]\n  b = load.4 [&y]\n  store.4 [&z] = a\n  assert a, "x"',
+    "sees what the joined one did": "join s\n  a = load.4 [&x]\n  join t\n  store.4 [&z] = a",
+    "is seen": "join s\n  store.4 [&y] = 5\n  store.4 [&x] = 6\n  join t",
+    "updates": "join s\n  join t\n  a = rmw.add.4 [&z], 1 relaxed\n  b, c = cmpxchg.4 [&x] 1 -> 7 relaxed/relaxed",
+    "waits": "join s\n  join t\nagain:\n  a = load.4 [&z] relaxed\n  await a eq.32 3 -> again\n  store.4 [&z] = 9",
+    "assumes": "join s\n  join t\n  a = load.4 [&z]\n  b = load.4 [&x]\n  assume a eq.32 2",
+    "chooses": "join s\n  join t\n  a = choose 0..2\n  store.4 [&z] = a",
+    "starts another": "join s\n  join t\n  u = spawn &second()\n  join u",
+    "goes round": "join s\n  join t\nagain:\n  a = rmw.add.4 [&z], 1 relaxed\n  branch a ult.32 4 -> again",
+    "never joins one": "join s\n  a = load.4 [&z]\n  return 0",
+    "frees": "join s\n  p = allocate 8\n  store.4 [p] = 1\n  join t\n  free p\n  a = load.4 [p]",
+}
+
+
+@pytest.mark.parametrize("model", ["sc", "pso", "rc11", "power", "aarch64", "riscv", "rmo"])
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("name", THREADS)
+def test_whoever_has_joined_all_others_need_not_ask_the_model(
+    name: str, tail: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if model == "rmo" and tail == "updates":
+        pytest.skip("no valid order is known")
+    text = text_of(name, TAILS[tail])
+    found = run(text, model)
+    monkeypatch.setattr(rsmc, "_decides_alone", lambda task: False)
+    expected = run(text, model)
+    names = ("complete", "blocked", "deadlocks", "cut", "failed")
+    assert answer(found)[:3] == answer(expected)[:3]
+    assert found.flags == expected.flags
+    assert [found.statistics[name] for name in names] == [expected.statistics[name] for name in names]
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("name", THREADS)
+def test_examples_have_what_comes_behind_joins(name: str, tail: str) -> None:
+    text = f"program test\narchitecture none\n{text_of(name, TAILS[tail])}"
+    program = parse_program(Source("test.ir", text))
+    model = load_model("rc11")
+    found = rsmc.run(Task(program, model, Limits(counts_known_rounds=False), examples=True))
+    for trace in (*found.examples.states.values(), *found.examples.violations.values()):
+        assert judge(model, replay(program, trace).execution).allowed
