@@ -10,13 +10,14 @@ from pathlib import Path
 
 import click
 
+from benchmarks import peers
 from benchmarks.languages import LANGUAGES_OF_MODELS
 from benchmarks.publish import publish, require_place
 from benchmarks.row import Options, Row, run_case
 from benchmarks.sets import FAMILIES, SETS, find_cases
 from benchmarks.sets.case import Case
 from benchmarks.sets.request import OWN_CORPUS, parse_request
-from benchmarks.table import LEGEND, as_json, conclusions, heading, missing_tools, row_text
+from benchmarks.table import as_json, conclusions, heading, layout_of, legends, missing_tools, row_text
 from benchmarks.tools import TOOLS, chosen_tools
 from dekker.errors import DekkerError, InputError
 from dekker.run.engines import ENGINES
@@ -124,19 +125,25 @@ def _require_known_models(models: Sequence[str]) -> None:
 
 def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
     _require_writable(outputs)
-    text = [heading()]
-    print(text[0], flush=True)
+    pace = peers.measured_pace(cases, options)
+    text: list[str] = []
     rows: list[Row] = []
+    layout = None
     for case in cases:
+        if layout is not (layout := layout_of(case)):
+            text.append(heading(layout))
+            print(text[-1], flush=True)
         rows.append(run_case(case, options))
-        text.append(row_text(rows[-1]))
+        text.append(row_text(rows[-1], pace))
         print(text[-1], flush=True)
-    ending = ["", LEGEND, *(conclusion.text for conclusion in conclusions(rows))]
+    ending = ["", *legends(cases), *(conclusion.text for conclusion in conclusions(rows))]
+    if pace is not None:
+        ending.append(peers.pace_text(pace))
     if missing := missing_tools(rows):
         ending.append(f"not on PATH, so not compared: {', '.join(missing)}")
     print("\n".join(ending))
     if outputs.json_file is not None:
-        outputs.json_file.write_text(json.dumps(as_json(rows, options), indent=1) + "\n", encoding="utf-8")
+        outputs.json_file.write_text(json.dumps(as_json(rows, options, pace), indent=1) + "\n", encoding="utf-8")
     status = _status(rows)
     if outputs.document is not None and status == STATUS_FINE:
         publish(outputs.document, _command_line(), "\n".join([*text, *ending]))
