@@ -49,7 +49,7 @@ class Outputs:
 @click.option("--model", "models", multiple=True, help="Instead of each set's own models; may be given several times.")
 @click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds."
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds, of CPU."
 )
 @click.option("--with", "tools", metavar="TOOLS", help=f"Of {', '.join(TOOLS)}; or none. Default: all on PATH.")
 @click.option("--corpus", envvar="DEKKER_CORPUS", type=click.Path(path_type=Path), help="Folder of litmus tests.")
@@ -72,8 +72,8 @@ def command(  # noqa: PLR0913 — one argument per option
     json_file: Path | None,
     document: Path | None,
 ) -> int:
-    """Run the SETs with an engine, each row in a process of its own, and beside it those of herd7, nidhugg, genmc and
-    cbmc that are on PATH."""
+    """Run the SETs with an engine, each row in a process of its own, and beside it those of herd7, nidhugg, genmc,
+    cbmc and spin that are on PATH."""
     if list_sets:
         print(list_text())
         return STATUS_FINE

@@ -18,11 +18,11 @@ _SEARCH = ("-search", "-O2", "-m10000000")
 
 
 def _write(case: Case, files: Sequence[str], folder: Path) -> list[str]:
-    """Spin writes where it runs."""
+    """What is defined for Promela goes before the search, as what follows is for the compiler of that."""
     models = [Path(file).with_suffix(".pml") for file in files if file.endswith(".c")]
     if not models or not models[0].is_file():
         raise Inexpressible("there is no such program in Promela")
-    return [*_SEARCH, *case.flags, str(models[0])]
+    return [*case.flags, *_SEARCH, str(models[0])]
 
 
 def _read(output: str) -> Counts:

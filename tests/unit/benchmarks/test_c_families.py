@@ -85,5 +85,11 @@ def test_spin_reads_what_stands_beside_a_program(tmp_path: Path) -> None:
         TOOLS["spin"].arguments(case, case.files, "sc", tmp_path)
     model = tmp_path / "x.pml"
     model.touch()
-    assert TOOLS["spin"].arguments(case, case.files, "sc", tmp_path)[-2:] == ["-DN=2", str(model)]
+    assert TOOLS["spin"].arguments(case, case.files, "sc", tmp_path) == [
+        "-DN=2",
+        "-search",
+        "-O2",
+        "-m10000000",
+        str(model),
+    ]
     assert TOOLS["spin"].read("   268091 states, stored\n").traces == 268_091
