@@ -7,7 +7,6 @@
 #endif
 
 static struct node nodes[N][OPERATIONS];
-static atomic_int popped;
 
 static void worker(int me) {
   for (int i = 0; i < OPERATIONS; i++)
