@@ -10,13 +10,14 @@ from pathlib import Path
 
 import click
 
+from benchmarks import peers
 from benchmarks.languages import LANGUAGES_OF_MODELS
 from benchmarks.publish import publish, require_place
 from benchmarks.row import Options, Row, run_case
 from benchmarks.sets import FAMILIES, SETS, find_cases
 from benchmarks.sets.case import Case
 from benchmarks.sets.request import OWN_CORPUS, parse_request
-from benchmarks.table import LEGEND, as_json, conclusions, heading, missing_tools, row_text
+from benchmarks.table import as_json, conclusions, heading, layout_of, legends, missing_tools, row_text
 from benchmarks.tools import TOOLS, chosen_tools
 from dekker.errors import DekkerError, InputError
 from dekker.run.engines import ENGINES
@@ -48,7 +49,7 @@ class Outputs:
 @click.option("--model", "models", multiple=True, help="Instead of each set's own models; may be given several times.")
 @click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds."
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds, of CPU."
 )
 @click.option("--with", "tools", metavar="TOOLS", help=f"Of {', '.join(TOOLS)}; or none. Default: all on PATH.")
 @click.option("--corpus", envvar="DEKKER_CORPUS", type=click.Path(path_type=Path), help="Folder of litmus tests.")
@@ -71,8 +72,8 @@ def command(  # noqa: PLR0913 — one argument per option
     json_file: Path | None,
     document: Path | None,
 ) -> int:
-    """Run the SETs with an engine, each row in a process of its own, and beside it those of herd7, nidhugg, genmc and
-    cbmc that are on PATH."""
+    """Run the SETs with an engine, each row in a process of its own, and beside it those of herd7, nidhugg, genmc,
+    cbmc and spin that are on PATH."""
     if list_sets:
         print(list_text())
         return STATUS_FINE
@@ -124,19 +125,25 @@ def _require_known_models(models: Sequence[str]) -> None:
 
 def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
     _require_writable(outputs)
-    text = [heading()]
-    print(text[0], flush=True)
+    pace = peers.measured_pace(cases, options)
+    text: list[str] = []
     rows: list[Row] = []
+    layout = None
     for case in cases:
+        if layout is not (layout := layout_of(case)):
+            text.append(heading(layout))
+            print(text[-1], flush=True)
         rows.append(run_case(case, options))
-        text.append(row_text(rows[-1]))
+        text.append(row_text(rows[-1], pace))
         print(text[-1], flush=True)
-    ending = ["", LEGEND, *(conclusion.text for conclusion in conclusions(rows))]
+    ending = ["", *legends(cases), *(conclusion.text for conclusion in conclusions(rows))]
+    if pace is not None:
+        ending.append(peers.pace_text(pace))
     if missing := missing_tools(rows):
         ending.append(f"not on PATH, so not compared: {', '.join(missing)}")
     print("\n".join(ending))
     if outputs.json_file is not None:
-        outputs.json_file.write_text(json.dumps(as_json(rows, options), indent=1) + "\n", encoding="utf-8")
+        outputs.json_file.write_text(json.dumps(as_json(rows, options, pace), indent=1) + "\n", encoding="utf-8")
     status = _status(rows)
     if outputs.document is not None and status == STATUS_FINE:
         publish(outputs.document, _command_line(), "\n".join([*text, *ending]))

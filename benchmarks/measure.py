@@ -14,7 +14,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from dekker.errors import DekkerError
@@ -27,14 +28,19 @@ from dekker.result import Result
 from dekker.run.engines import ENGINES
 from dekker.run.prepare import prepare
 from dekker.source import Source
-from dekker.task import DEFAULT_UNROLL, Limits, Task
+from dekker.task import DEFAULT_UNROLL, Limits, Search, Task
+
+TELL_OF_PROGRESS = ("rsmc", "states")
+PATIENCE = 10
+"""As many times the limit may pass on a clock while others use the processors."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """`model` None stands for that of each test's architecture. `timeout_s` is per test, and no further repetition
-    begins once they have taken as long altogether. `flags` are for the compiler of C. `unroll_waits` is for litmus
-    tests that are counted as herd does."""
+    """`model` None stands for that of each test's architecture. `timeout_s` is per test, of CPU time for the engines
+    that tell of their progress, and no further repetition begins once they have taken as long altogether. `flags` are
+    for the compiler of C. `unroll_waits` is for litmus tests that are counted as herd does, `buffer` for the states
+    engine."""
 
     files: list[str]
     model: str | None = None
@@ -44,6 +50,7 @@ class Job:
     flags: Sequence[str] = ()
     unroll: int = DEFAULT_UNROLL
     unroll_waits: bool = False
+    buffer: int | None = None
 
 
 @dataclass
@@ -51,7 +58,7 @@ class Measurement:
     """Seconds are of CPU time. `engine_s` has an entry for each repetition and covers the calls of the engine only;
     `parse_s` is for parsing and validation, the C compiler included. `refused` says why for tests that could not be
     run; `unfinished` are tests that hit the time limit. `start_mb` is the peak of memory just before the engine's first
-    call."""
+    call. `violations` are messages of runtime errors, flags of the model, and deadlocks."""
 
     models: list[str] = field(default_factory=list)
     traces: dict[str, int] = field(default_factory=dict)
@@ -64,6 +71,7 @@ class Measurement:
     peak_mb: float = 0.0
     unfinished: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
 
 
 def main() -> None:
@@ -78,11 +86,11 @@ def measure(job: Job) -> Measurement:
     found.models = sorted({task.model.name for task in tasks.values()})
     found.start_mb = peak_of_memory_mb()
     run = ENGINES[job.engine]
-    results = _repetition(run, tasks, found)
+    results = _repetition(run, tasks, found, job.timeout_s)
     for _ in range(job.repeat - 1):
         if found.unfinished or not results or sum(found.engine_s) >= job.timeout_s:
             break
-        _repetition(run, tasks, found)
+        _repetition(run, tasks, found, job.timeout_s)
     found.peak_mb = peak_of_memory_mb()
     _count(results, found)
     return found
@@ -106,8 +114,8 @@ def _tasks(job: Job, found: Measurement) -> dict[str, Task]:
             found.parse_s += _cpu_seconds() - started
             model = load_model(job.model or default_model(program.architecture))
             program = prepare(program, model, unroll_waits=job.unroll_waits)
-            limits = Limits(job.unroll, timeout_s=job.timeout_s, counts_known_rounds=not in_c)
-            tasks[file] = Task(program, model, limits)
+            limits = Limits(job.unroll, timeout_s=_patience_s(job), counts_known_rounds=not in_c)
+            tasks[file] = Task(program, model, limits, search=Search(buffer=job.buffer))
         except DekkerError as error:
             found.refused[file] = error.diagnostic.message
     return tasks
@@ -119,14 +127,25 @@ def _cpu_seconds() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def _repetition(run: Callable[[Task], Result], tasks: dict[str, Task], found: Measurement) -> dict[str, Result]:
+def _patience_s(job: Job) -> float:
+    """Of wall time."""
+    return job.timeout_s * (PATIENCE if job.engine in TELL_OF_PROGRESS else 1)
+
+
+def _is_in_time(deadline: float, counts: dict[str, int]) -> bool:
+    return time.process_time() < deadline
+
+
+def _repetition(
+    run: Callable[[Task], Result], tasks: dict[str, Task], found: Measurement, timeout_s: float
+) -> dict[str, Result]:
     results, seconds = {}, 0.0
     for file, task in tasks.items():
         if file in found.refused:
             continue
         try:
             started = time.process_time()
-            results[file] = run(task)
+            results[file] = run(replace(task, progress=partial(_is_in_time, started + timeout_s)))
             seconds += time.process_time() - started
         except DekkerError as error:
             found.refused[file] = error.diagnostic.message
@@ -142,6 +161,8 @@ def _count(results: dict[str, Result], found: Measurement) -> None:
         found.traces[file] = result.complete_executions
         found.blocked += result.blocked
         found.cut += result.cut
+        found.violations += [*(violation.message for violation in result.violations), *result.flags]
+        found.violations += ["deadlock"] if result.deadlocks else []
         statistics.update(result.statistics or {"candidates": result.candidates})
     found.statistics = dict(statistics)
 

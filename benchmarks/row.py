@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.languages import Inexpressible
-from benchmarks.measure import Job, Measurement
+from benchmarks.measure import PATIENCE, Job, Measurement
 from benchmarks.sets.case import Case
 from benchmarks.tools.process import Process, run_measured
 from benchmarks.tools.tool import Counts, Tool
@@ -62,6 +62,10 @@ class Row:
         return min(self.measured.engine_s, default=None)
 
     @property
+    def own_s(self) -> float | None:
+        return own_seconds(self.measured)
+
+    @property
     def median_s(self) -> float | None:
         return median(self.measured.engine_s) if self.measured.engine_s else None
 
@@ -69,6 +73,11 @@ class Row:
     def complete(self) -> bool:
         found = self.measured
         return bool(found.engine_s) and not found.unfinished and not found.refused
+
+
+def own_seconds(measured: Measurement) -> float | None:
+    """For parsing and exploring, if that came to an end."""
+    return min(measured.engine_s) + measured.parse_s if measured.engine_s and not measured.unfinished else None
 
 
 def run_case(case: Case, options: Options) -> Row:
@@ -80,12 +89,19 @@ def run_case(case: Case, options: Options) -> Row:
         # Those that are generated have the numbers of traces that herd counts, which unrolls all loops.
         is_generated = bool(case.texts)
         job = Job(
-            files, case.model, options.engine, options.repeat, options.timeout_s, case.flags, case.unroll, is_generated
+            files,
+            case.model,
+            case.engine or options.engine,
+            options.repeat,
+            options.timeout_s,
+            case.flags,
+            case.unroll,
+            is_generated,
+            case.buffer,
         )
         measured, failure = _measured(job)
-        own_s = min(measured.engine_s) + measured.parse_s if measured.engine_s and not measured.unfinished else None
-        tools = tuple(_beside(tool, case, files, measured, own_s, options, folder) for tool in options.tools)
-        problems = tuple(_wrong_counts(case, measured))
+        tools = tuple(_beside(tool, case, files, measured, options, folder) for tool in options.tools)
+        problems = (*_wrong_counts(case, measured), *_violations(case, measured))
     return Row(case, measured, tools, problems, (*failure, *_notes(measured)))
 
 
@@ -99,7 +115,7 @@ def _write(case: Case, folder: Path) -> list[str]:
 
 def _measured(job: Job) -> tuple[Measurement, tuple[str, ...]]:
     """The engine keeps its time limit itself; a single test that does not is stopped from outside."""
-    limit = 2 * job.timeout_s + GRACE_S if len(job.files) == 1 else None
+    limit = 2 * PATIENCE * job.timeout_s + GRACE_S if len(job.files) == 1 else None
     try:
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.measure"],
@@ -125,14 +141,17 @@ def _wrong_counts(case: Case, measured: Measurement) -> Iterator[str]:
             yield f"{case.label}: {Path(file).name} has {traces} complete traces, expected {wanted}"
 
 
+def _violations(case: Case, measured: Measurement) -> Iterator[str]:
+    if case.must_hold and measured.violations:
+        yield f"{case.label}: {measured.violations[0]}"
+
+
 def _notes(measured: Measurement) -> Iterator[str]:
     if measured.unfinished:
         yield f"not finished in time: {_some(measured.unfinished)}"
     if measured.refused:
         file, reason = next(iter(measured.refused.items()))
         yield f"refused: {len(measured.refused)}, the first is {Path(file).name}: {reason}"
-    if measured.cut:
-        yield f"{measured.cut} runs go on beyond the loop bound"
 
 
 def _some(files: Sequence[str]) -> str:
@@ -145,7 +164,6 @@ def _beside(
     case: Case,
     files: Sequence[str],
     measured: Measurement,
-    own_s: float | None,
     options: Options,
     folder: Path,
 ) -> ToolRow:
@@ -162,6 +180,7 @@ def _beside(
     seconds = tuple(run.seconds for run in runs)
     peak = max(run.peak_mb for run in runs)
     note = _oddity(tool, runs[0], counts, sum(measured.traces.values()), options)
+    own_s = own_seconds(measured)
     usable = own_s is not None and own_s > 0 and (not note or runs[0].timed_out or counts.traces is not None)
     return ToolRow(tool.name, seconds, counts, peak, min(seconds) / own_s if usable and own_s else None, note)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.sets import classics, fig11, updates
+from benchmarks.sets.c_families import C_FAMILIES, c_family_cases
 from benchmarks.sets.case import Case
 from benchmarks.sets.corpus import ARCHITECTURES, corpus_cases
 from benchmarks.sets.family import Family, family_cases
@@ -52,7 +53,7 @@ RESULTS = (
 LISTS = {
     "short": SHORT.split(),
     "results": [*RESULTS.split(), *CORPORA],
-    "all": [*FAMILIES, *MEMORY, *PROGRAMS, *CORPORA],
+    "all": [*FAMILIES, *MEMORY, *PROGRAMS, *C_FAMILIES, *CORPORA],
 }
 
 
@@ -62,7 +63,7 @@ def find_cases(request: Request) -> Iterator[Case]:
         close = difflib.get_close_matches(request.name, SETS, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(f"there is no set '{request.name}'", hint=f"{hint}known sets: {', '.join(SETS)}")
-    if request.sizes and request.name in (*LISTS, *CORPORA, *PROGRAMS):
+    if request.sizes and request.name in (*LISTS, *CORPORA, *PROGRAMS, *C_FAMILIES):
         raise InputError(f"the set '{request.name}' has no size")
     return found.cases(request)
 
@@ -95,6 +96,13 @@ SETS: dict[str, BenchmarkSet] = {
     },
     "table1": BenchmarkSet("the programs of Table 1 of the RSMC paper, in C", program_cases),
     "structures": BenchmarkSet("lock-free structures and locks, in C", program_cases),
+    "gallery": BenchmarkSet(
+        "small programs with locks, queues and stacks, in C: where runs are in vain", program_cases
+    ),
+    "families": BenchmarkSet(
+        "locks, structures and updates that grow, in C, beside what other tools needed", c_family_cases
+    ),
+    "state-spaces": BenchmarkSet("programs in C for the states engine", c_family_cases),
     "short": BenchmarkSet("a little of everything, under two minutes", _of_list),
     "results": BenchmarkSet("what benchmarks/README.md shows: the greater sizes, and the corpus", _of_list),
     "all": BenchmarkSet("everything", _of_list),

@@ -6,10 +6,11 @@ from benchmarks.tools.cbmc import CBMC
 from benchmarks.tools.genmc import GENMC
 from benchmarks.tools.herd7 import HERD7
 from benchmarks.tools.nidhugg import NIDHUGG
+from benchmarks.tools.spin import SPIN
 from benchmarks.tools.tool import Tool
 from dekker.errors import InputError
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (HERD7, NIDHUGG, GENMC, CBMC)}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (HERD7, NIDHUGG, GENMC, CBMC, SPIN)}
 
 
 def chosen_tools(names: str | None) -> list[Tool]:

@@ -6,16 +6,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.languages.posix import write_program
 from benchmarks.sets.case import Case
-from benchmarks.tools.tool import Counts, Tool, sketch_of, write_text
+from benchmarks.tools.tool import Counts, Tool, program_of, write_text
 
 _COMPLETE = re.compile(r"Number of complete executions explored: ([0-9]+)")
 _BLOCKED = re.compile(r"Number of blocked executions(?: seen)?: ([0-9]+)")
 
 
 def _write(case: Case, files: Sequence[str], folder: Path) -> list[str]:
-    return ["--disable-estimation", "--", write_text(folder, case, write_program(sketch_of(case)))]
+    return ["--disable-estimation", "--", write_text(folder, case, program_of(case, files))]
 
 
 def _read(output: str) -> Counts:

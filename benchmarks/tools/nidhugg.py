@@ -8,10 +8,9 @@ from pathlib import Path
 
 from benchmarks.languages.assembly import Inexpressible
 from benchmarks.languages.c import THREADS
-from benchmarks.languages.posix import write_program
 from benchmarks.sets.case import Case
 from benchmarks.sketch import AtomicIncrement, CompareAndIncrement, TryLock
-from benchmarks.tools.tool import Counts, Tool, rephrased, sketch_of, write_text
+from benchmarks.tools.tool import Counts, Tool, program_of, rephrased, write_text
 
 WITHOUT_UPDATES = ("power", "armv7")
 ASSEMBLY_FENCES = {
@@ -33,12 +32,11 @@ _BLOCKED = re.compile(r"([0-9]+) (?:sleepset|assume|await)[ -]blocked|blocked tr
 
 
 def _write(case: Case, files: Sequence[str], folder: Path) -> list[str]:
-    sketch = sketch_of(case)
-    statements = [statement for thread in sketch.threads for statement in thread]
+    statements = [statement for thread in case.sketch.threads for statement in thread] if case.sketch else []
     updates = any(isinstance(s, AtomicIncrement | CompareAndIncrement | TryLock) for s in statements)
     if updates and case.model in WITHOUT_UPDATES:
         raise Inexpressible(f"has no read-modify-writes under {case.model}")
-    text = write_program(sketch, ASSEMBLY_FENCES.get(case.model or "", THREADS))
+    text = program_of(case, files, ASSEMBLY_FENCES.get(case.model or "", THREADS))
     return [write_text(folder, case, text)]
 
 

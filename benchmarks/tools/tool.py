@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.languages.assembly import Inexpressible
-from benchmarks.languages.c import Phrases
+from benchmarks.languages.c import THREADS, Phrases
+from benchmarks.languages.posix import write_program
 from benchmarks.sets.case import Case
 from benchmarks.sketch import Sketch
 
@@ -37,6 +38,18 @@ class Tool:
         if model not in self.models:
             raise Inexpressible(f"knows no model {model}")
         return [*self.models[model], *self.write(case, files, folder)]
+
+
+def program_of(case: Case, files: Sequence[str], phrases: Phrases = THREADS) -> str:
+    """In C: what the harness makes of a sketch, or a file with the definitions of its flags in front."""
+    if case.sketch is not None:
+        return write_program(case.sketch, phrases)
+    if len(files) != 1 or not files[0].endswith(".c") or any(not flag.startswith("-D") for flag in case.flags):
+        raise Inexpressible("reads only what the harness writes for it")
+    if case.engine == "states":
+        raise Inexpressible("explores executions, of which this has no end")
+    defines = (flag.removeprefix("-D").partition("=") for flag in case.flags)
+    return "".join(f"#define {name} {value or 1}\n" for name, _, value in defines) + f'#include "{files[0]}"\n'
 
 
 def sketch_of(case: Case) -> Sketch:

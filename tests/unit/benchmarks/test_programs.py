@@ -27,7 +27,7 @@ def test_programs_are_there_and_labels_fit(name: str) -> None:
     found = cases(name)
     assert found
     assert all(Path(file).is_file() for case in found for file in case.files)
-    assert all(len(case.label) <= COLUMNS[0][1] for case in found)
+    assert all(len(case.label) <= COLUMNS[0].width for case in found)
 
 
 def test_a_program_is_measured_with_its_flags_and_bound() -> None:
