@@ -165,7 +165,8 @@ std::optional<bool> Machine<W>::decision(std::int32_t thread, ThreadState<W>& st
     return std::nullopt;
   }
   const bool is_true = events_[state.guess].value != 0;
-  state.obligations.get().open_guesses.push_back({evaluate(state, instruction.value).node, is_true, state.block, pc});
+  state.obligations.get().open_guesses.push_back(
+      {evaluate(state, instruction.value).node, is_true, state.block, pc, static_cast<std::int32_t>(state.events.size())});
   state.control.direct.set(state.guess);
   state.guess = no_event;
   return is_true;

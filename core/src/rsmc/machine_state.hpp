@@ -149,6 +149,7 @@ struct OpenGuess {
   bool is_true;
   std::int32_t block;
   std::int32_t pc;
+  std::int32_t n_events;  // that the thread had then
 };
 
 struct Obligations {

@@ -234,15 +234,10 @@ class RunEnd {
   bool note_failed_checks() {
     bool any = false;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
-      for (const OpenGuess& guess : thread.obligations->open_guesses) {
-        const bool is_known = run_.machine().value(guess.condition).has_value();
-        if (!is_known || !is_undecided(run_.machine().known(guess.condition))) continue;
-        note_violation({ViolationKind::uninitialised, {thread.number, guess.block, guess.pc}, 0});
-        any = true;
-      }
+      for (const OpenGuess& guess : thread.obligations->open_guesses) any = any || is_left_open(guess.condition);  // and noted
       for (const OpenCheck& check : thread.open_checks) {
         if (check.n_events > misled_at_[at(thread.number)]) continue;
-        if (is_left_open(check)) {
+        if (is_left_open(check.condition)) {
           any = true;  // and noted
         } else if (run_.machine().value(check.condition) == Value{0}) {
           note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
@@ -254,8 +249,8 @@ class RunEnd {
   }
 
   // Does it depend on indeterminate bits?
-  bool is_left_open(const OpenCheck& check) const {
-    return run_.machine().value(check.condition).has_value() && is_undecided(run_.machine().known(check.condition));
+  bool is_left_open(NodeId condition) const {
+    return run_.machine().value(condition).has_value() && is_undecided(run_.machine().known(condition));
   }
 
   static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
@@ -320,11 +315,15 @@ class RunEnd {
   }
 
   void find_checks_left_open() {
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      for (const OpenCheck& check : thread.open_checks)
-        if (is_left_open(check))
-          wrong_.push_back({thread.number, check.n_events - 1,
-                            {ViolationKind::uninitialised, {thread.number, check.block, check.pc}, 0}});
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      const auto add = [&](const auto& open) {
+        if (is_left_open(open.condition))
+          wrong_.push_back({thread.number, open.n_events - 1,
+                            {ViolationKind::uninitialised, {thread.number, open.block, open.pc}, 0}});
+      };
+      std::ranges::for_each(thread.open_checks, add);
+      std::ranges::for_each(thread.obligations->open_guesses, add);
+    }
   }
 
   // By thread, the first access that depends on an indeterminate value.

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.frontends.c.programs import needs_compiler
+from tests.unit.frontends.c.programs import from_c, needs_compiler
 
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.rsmc import engine as rsmc
 from dekker.frontends.dialect import Dialect
+from dekker.models import load_model
 from dekker.result import Verdict
 from dekker.run.check import CheckOptions, check, check_limits
-from dekker.task import Search
+from dekker.run.prepare import prepare
+from dekker.task import Limits, Search, Task
 
 pytestmark = needs_compiler
 
@@ -353,3 +357,34 @@ def test_checks_are_no_branches(tmp_path: Path, statement: str) -> None:
         int main(void) { pthread_t t, u; pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
           pthread_join(t, 0); pthread_join(u, 0); assert(y != 2); return 0; }"""
     assert _kind(tmp_path, text.replace("STATEMENT", statement), "rsmc", "aarch64", overflow=True) == "assertion"
+
+
+@pytest.mark.parametrize("model", ["sc", "power", "aarch64", "riscv"])
+def test_nothing_is_told_of_a_thread_behind_an_assertion_that_nobody_can_decide(tmp_path: Path, model: str) -> None:
+    """Where an assertion orders nothing its thread goes on before it is decided."""
+    text = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+int *shared, stored, flag;
+void *f(void *p) {
+  int a = *shared;
+  assert(!(a == 0 && flag));
+  stored = a;
+  return 0;
+}
+int main(void) {
+  pthread_t t;
+  shared = malloc(sizeof(int));
+  pthread_create(&t, 0, f, 0);
+  flag = 1;
+  pthread_join(t, 0);
+}
+"""
+    loaded = load_model(model)
+    task = Task(prepare(from_c(tmp_path, text), loaded), loaded, Limits(2, counts_known_rounds=False))
+    for run in rsmc.run, axiomatic.run:
+        (violation,) = run(task).violations
+        assert violation.kind == "uninitialised"
+        assert violation.span is not None
+        assert violation.span.line == 8
