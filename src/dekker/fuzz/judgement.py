@@ -14,6 +14,7 @@ from dekker.records import dataclass
 from dekker.result import Result
 from dekker.run.engines import ORACLE, SINGLE_ENGINES, Disagreement, require_agreement, require_same_states
 from dekker.run.prepare import prepare
+from dekker.run.violations import violations_of
 from dekker.task import Limits, Search, Task
 
 TIMEOUT_S = 2.0
@@ -21,6 +22,8 @@ ORACLE_S, ORACLE_ON_C_S = 0.05, 0.25
 """One program in twenty would take the oracle longer than the others together. What it found until then counts. C
 programs took long to compile, and so it may take longer for them."""
 UNROLL = 2
+REPLAYED = 4
+"""Of so many programs that go wrong, one is replayed."""
 IN_UNITS = "rsmc in units"
 TOGETHER = "states with several workers"
 
@@ -87,7 +90,15 @@ def _judge(program: Program, model_name: str, seed: int, timeout_s: float, twin:
     if len(answered) < 2:
         return Judgement(answered, skipped="fewer than two engines gave an answer in time")
     violated = any(result.violations or result.deadlocks or result.flags for result in decided.values())
+    if violated and rsmc.NAME in decided and seed % REPLAYED == 0:
+        _require_replay(replace(task, examples=True))
     return Judgement(answered, violated=violated)
+
+
+def _require_replay(task: Task) -> None:
+    """What goes wrong is shown by runs that the judge follows; it is an error if one does not replay."""
+    for _ in violations_of(task, rsmc.NAME, rsmc.run(task)):
+        pass
 
 
 def _require_same_wrongs(task: Task, result: Result, of_twin: Result) -> None:
