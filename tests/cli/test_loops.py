@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,8 @@ def test_weak_exchanges_that_fail_are_rounds(tmp_path: Path, engine: str, model:
     if engine == "rsmc" and model in ("sc", "rc11"):  # a round that only tries again is left out
         status, text = check(tmp_path, "atomic_int own;" + retry, *options)
         assert (status, text.splitlines()[0]) == (0, f"SAFE under {model}: 2 complete executions (rsmc)")
+        _, text = check(tmp_path, "atomic_int own;" + retry, *options, "--json", "-")
+        assert json.loads(text)["stats"]["left_out"] > 0
 
 
 @pytest.mark.parametrize("loop", ["for (;;);", "for (;;) { flag = 1; flag = 0; }"])

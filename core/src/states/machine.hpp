@@ -493,10 +493,11 @@ class Machine : public Accesses {
   void allocate(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Value size = evaluate(thread, i.value);
-    if (size > largest_object || !has_room(state.memory, thread, size)) {
+    if (size > fixed_per_thread - 2 * fixed_gap || (!renames() && !has_room(state.memory, thread, size))) {
       fail(state, t, ViolationKind::allocation, size);
       return;
     }
+    if (size > largest_object || !has_room(state.memory, thread, size)) throw Refused{place(thread, t)};
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames && !i.is_name;
     HeapObject object{start, 0, static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};

@@ -14,6 +14,7 @@ from dekker.records import dataclass
 from dekker.result import Result
 from dekker.run.engines import ORACLE, SINGLE_ENGINES, Disagreement, require_agreement, require_same_states
 from dekker.run.prepare import prepare
+from dekker.run.splitting import run_splitting
 from dekker.run.violations import violations_of
 from dekker.task import Limits, Search, Task
 
@@ -60,6 +61,24 @@ def _judge(program: Program, model_name: str, seed: int, timeout_s: float, twin:
     limits = Limits(UNROLL, timeout_s, counts_known_rounds=program.architecture != "C")
     # Atomic sections as all engines can have them.
     task = Task(prepare(program, model), model, limits, search=Search(exact_sections=False))
+    try:
+        return _compared(task, program, seed, twin)
+    except MixedSizes:
+        split = _split(task)
+    return Judgement(skipped=MixedSizes.__name__) if split is None else _compared(split, program, seed, twin)
+
+
+def _split(task: Task) -> Task | None:
+    """With accesses of equal sizes, as far as rsmc can tell."""
+    try:
+        return run_splitting(rsmc.run, task)[0]
+    except UnsupportedError:
+        return None
+
+
+def _compared(task: Task, program: Program, seed: int, twin: Program | None) -> Judgement:
+    model, limits = task.model, task.limits
+    timeout_s = limits.timeout_s or TIMEOUT_S
     results: dict[str, Result] = {}
     oracle_s = ORACLE_ON_C_S if program.architecture == "C" else ORACLE_S
     for name, run in SINGLE_ENGINES.items():
@@ -85,7 +104,9 @@ def _judge(program: Program, model_name: str, seed: int, timeout_s: float, twin:
         if searched is not None and name != states.NAME:
             require_same_states(task, name, result, searched)
     if twin is not None and rsmc.NAME in decided:
-        _require_same_wrongs(task, decided[rsmc.NAME], rsmc.run(replace(task, program=prepare(twin, model))))
+        _require_same_wrongs(
+            task, decided[rsmc.NAME], rsmc.run(replace(task, program=prepare(twin, model), pieces=frozenset()))
+        )
     answered = (*decided, TRANSFORMED) if transformed is not None else tuple(decided)
     if len(answered) < 2:
         return Judgement(answered, skipped="fewer than two engines gave an answer in time")

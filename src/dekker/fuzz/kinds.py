@@ -17,6 +17,7 @@ from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
 from dekker.fuzz import idioms, loops_c, threaded_c
+from dekker.fuzz.bytes_c import bytes_program, bytes_twin
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
 from dekker.fuzz.delays import random_program as delaying_program
@@ -213,6 +214,7 @@ KINDS: dict[str, Kind] = {
     "loops": _of_c(loops_c.loops_program),
     "phases": _of_c(loops_c.phases_program),
     "lifetimes": _of_c(lifetimes_program, twin_of=on_the_heap),
+    "bytes": _of_c(bytes_program, observed=(), twin_of=bytes_twin),
 }
 
 

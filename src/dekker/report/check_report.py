@@ -10,7 +10,7 @@ from dekker.records import dataclass
 from dekker.report.record import NO_END, said_limit, why_undecided
 from dekker.report.schedule_text import schedule_record, schedule_text
 from dekker.report.style import LIST, WIDTH, RunStyle
-from dekker.result import Result, Verdict
+from dekker.result import LEFT_OUT, Result, Verdict
 from dekker.source import Span
 from dekker.task import Limits
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dekker.witness import Finding, Frames, Witness
 
 STATISTICS = (
-    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "commits", "checks"),
+    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", LEFT_OUT, "commits", "checks"),
     *("states", "transitions", "final_states", "visited_bytes", "buffer", "largest_buffer"),
 )
 

@@ -34,6 +34,7 @@ GIVEN_UP = ("buffers", "stores", "states", "time", "memory")
 HASH_BITS = 64
 TRUE = Truth(True)
 ALL_BITS = mask(64)
+TOO_MUCH_MEMORY = "the states engine handles allocations of at most 256 MB, and at most 4095 objects at a time"
 RENEWED_AT_ONCE = "what an allocation writes to memory that is used again is not delayed"
 """Under pso a later store, which gives the object to others, may be seen first."""
 
@@ -74,7 +75,7 @@ def run(task: Task) -> Result:
 def _refuse(program: Program, found: StateSearch) -> None:
     if found.stopped_by == "refused":
         step = function_of(program, found.refused_at[1]).body[found.refused_at[2]]
-        raise UnsupportedError(getattr(step, "message", ""), _span(program, found.refused_at))
+        raise UnsupportedError(getattr(step, "message", TOO_MUCH_MEMORY), _span(program, found.refused_at))
     if found.stopped_by == "threads":
         raise UnsupportedError("the states engine handles at most 64 threads")
     if found.stopped_by == "stores":

@@ -57,6 +57,27 @@ def kinds(result: Result) -> set[str]:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
+def test_large_allocations_are_refused(jobs: int) -> None:
+    text = HEADER + "function P0() {\n  r0 = allocate SIZE\n  store.4 [r0] = 1\n}\nthread P0 runs P0\n"
+    assert not kinds(run(read(text.replace("SIZE", str(1 << 28))), jobs=jobs))
+    for size in (1 << 28) + 1, 1 << 31:
+        program = read(text.replace("SIZE", str(size)))
+        assert not rsmc.run(Task(program, load_model("tso"), Limits())).violations
+        with pytest.raises(UnsupportedError, match="256 MB"):
+            run(program, jobs=jobs)
+    for size in 1 << 32, (1 << 64) - 1:
+        program = read(text.replace("SIZE", str(size)))
+        of_rsmc = rsmc.run(Task(program, load_model("tso"), Limits()))
+        assert kinds(run(program, jobs=jobs)) == kinds(of_rsmc) == {"allocation"}
+
+
+def test_many_objects_are_refused() -> None:
+    body = "  r0 = allocate 4\n  store.8 [&x] = r0\n" * 4200
+    with pytest.raises(UnsupportedError, match="4095 objects"):
+        run(read(f"{HEADER}function P0() {{\n{body}}}\nthread P0 runs P0\n"), "sc")
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [(Limits(max_traces=1000), "states"), (Limits(timeout_s=2), "time"), (Limits(memory_mb=1), "memory")],

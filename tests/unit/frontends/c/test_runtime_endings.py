@@ -10,6 +10,7 @@ from tests.unit.frontends.c.verdicts import MODELS, is_fine, messages, result_of
 
 from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
+from dekker.errors import UnsupportedError
 from dekker.ir.passes import apply_passes
 from dekker.models import load_model
 from dekker.task import Limits, Task
@@ -110,3 +111,41 @@ __attribute__((destructor)) static void early(void) {{ assert(n == 1); n = 2; }}
 void *f(void *p) {{ exit(0); }}
 int main(void) {{ atexit(registered); {end} }}"""
     assert messages(result_of(tmp_path, text)) == expected
+
+
+_STARTS_F = """
+int main() { pthread_t t; pthread_create(&t, nullptr, f, nullptr); pthread_join(t, nullptr);
+  std::lock_guard<std::mutex> g(m); assert(n == 1); }"""
+_GUARDED = """#include <cassert>
+#include <mutex>
+#include <pthread.h>
+std::mutex m; int n;
+struct G { ~G() { n = 2; } };
+struct B { virtual void go() = 0; };
+struct C : B { void go() override { pthread_exit(nullptr); } };
+C c; B *b = &c;
+static void leave(int *p) { n++; pthread_exit(p); }
+"""
+DESTROYING = {
+    "an object": "static void *f(void *) { G g; pthread_exit(nullptr); }",
+    "a lock": "static void *f(void *) { std::lock_guard<std::mutex> g(m); pthread_exit(nullptr); }",
+    "a caller": "static void *f(void *) { G g; leave(nullptr); return nullptr; }",
+    "a virtual function": "static void *f(void *) { G g; b->go(); return nullptr; }",
+    "a handler": "static void *f(void *) { try { leave(nullptr); } catch (...) { n = 3; throw; } return nullptr; }",
+}
+LEAVING = {
+    "a block that was left": """
+        static void *f(void *) { { std::lock_guard<std::mutex> g(m); } int x; leave(&x); return nullptr; }""",
+    "another branch": "static void *f(void *v) { if (v) { G g; pthread_exit(v); } n = 1; pthread_exit(nullptr); }",
+}
+
+
+@pytest.mark.parametrize("body", DESTROYING.values(), ids=DESTROYING)
+def test_destructors_that_pthread_exit_would_run_are_not_skipped(tmp_path: Path, body: str) -> None:
+    with pytest.raises(UnsupportedError, match="`pthread_exit` where local objects have destructors"):
+        result_of(tmp_path, _GUARDED + body + _STARTS_F, name="test.cpp")
+
+
+@pytest.mark.parametrize("body", LEAVING.values(), ids=LEAVING)
+def test_pthread_exit_without_destructors(tmp_path: Path, body: str) -> None:
+    assert is_fine(result_of(tmp_path, _GUARDED + body + _STARTS_F, name="test.cpp"))

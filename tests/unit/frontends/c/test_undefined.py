@@ -326,6 +326,28 @@ def test_quotients(tmp_path: Path, statement: str, engine: str) -> None:
     assert _kind(tmp_path, text % statement, engine) == "assertion"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("__builtin_assume(x != 0);", "assertion"),
+        ("if (!x) __builtin_unreachable();", "assertion"),
+        ("int v; __builtin_assume(v != 0);", "uninitialised value"),
+        ("__builtin_assume(x == 0);", None),
+        ("int *p = __builtin_assume_aligned(&x, 64); *p = 1;", None),
+    ],
+)
+def test_promises(tmp_path: Path, statement: str, kind: str | None, engine: str) -> None:
+    assert _kind(tmp_path, f"int x; int main(void) {{ {statement} return 0; }}", engine) == kind
+
+
+def test_promises_of_cplusplus(tmp_path: Path) -> None:
+    file = tmp_path / "program.cpp"
+    file.write_text("int x; int main() { [[assume(x != 0)]]; return 0; }")
+    (violation,) = check([str(file)], CheckOptions("sc", "rsmc", flags=("-std=c++23",))).violations
+    assert "assume" in violation.finding.message
+
+
 @pytest.mark.parametrize(
     ("standard", "statement", "is_wrong"),
     [
@@ -344,7 +366,7 @@ def test_shifts_of_cplusplus(tmp_path: Path, standard: str, statement: str, is_w
     assert [violation.finding.kind for violation in check([str(file)], options).violations] == ["overflow"] * is_wrong
 
 
-@pytest.mark.parametrize("statement", ["y = 1 << r", "y = (int)(double)r + 1"])
+@pytest.mark.parametrize("statement", ["y = 1 << r", "y = (int)(double)r + 1", "y = r + 1; __builtin_assume(r < 2)"])
 def test_checks_are_no_branches(tmp_path: Path, statement: str) -> None:
     """Load buffering: nothing depends on a check but what is computed there."""
     text = """

@@ -133,6 +133,7 @@ class DataLayout:
         self._sizes: dict[Type, tuple[int, int]] = {}
         self._offsets: dict[Struct, tuple[int, ...]] = {}
         self._leaves: dict[Type, tuple[Leaf, ...]] = {}
+        self._field_bytes: dict[Type, int] = {}
 
     def resolve(self, kind: Type) -> Type:
         """The type itself, or what the name stands for."""
@@ -165,6 +166,16 @@ class DataLayout:
         found = self._leaves.get(kind)
         if found is None:
             found = self._leaves[kind] = tuple(self._find_leaves(self.resolve(kind)))
+        return found
+
+    def field_bytes(self, kind: Type) -> int:
+        """Which bytes of a type belong to a scalar, as bits: all but its padding."""
+        found = self._field_bytes.get(kind)
+        if found is None:
+            found = 0
+            for leaf in self.leaves(kind):
+                found |= (1 << self.store_size(leaf.type)) - 1 << leaf.offset
+            self._field_bytes[kind] = found
         return found
 
     def _find_leaves(self, kind: Type) -> list[Leaf]:

@@ -63,7 +63,8 @@ def _call_external(f: FunctionLowering, call: syntax.Call, name: str, external: 
     types = tuple(operand.type for operand in operands)
     place = f.emitter.span
     f.emitter.span = None if place is None else whole_call(place)
-    value = external.handler(ExternalCall(name, f, arguments, types, call.type, f.result_register(call)))
+    guarded = call.unwind is not None
+    value = external.handler(ExternalCall(name, f, arguments, types, call.type, f.result_register(call), guarded))
     f.emitter.span = place
     if not external.returns:
         f.ended = True

@@ -5,29 +5,62 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import field
 from itertools import pairwise
+from typing import NamedTuple
 
 from dekker.frontends.c.lowering.expressions import is_leaf, negate
 from dekker.ir.expressions import Binary, Const, Expr, Reg, evaluate_binary, is_unset
 from dekker.ir.flow import defined, live_at_starts, successors, used
-from dekker.ir.instructions import Assert, Assign, Await, Branch, Exit, Instruction, Jump, Return
+from dekker.ir.instructions import MEMORY_ACCESSES, Assert, Assign, Await, Branch, Exit, Instruction, Jump, Return
 from dekker.ir.program import Function
 from dekker.records import dataclass
 from dekker.source import Span
 
 
+class Struct(NamedTuple):
+    """How a struct is laid out: which of its bytes belong to fields, as bits. The others are padding."""
+
+    size: int
+    fields: int
+
+
+class Mark(NamedTuple):
+    """What is known of an access: that it goes to a field, or to the padding, of such a struct."""
+
+    access: Instruction
+    struct: Struct
+    padding: bool
+
+
 @dataclass(slots=True)
 class Emitter:
-    """Names that begin with `%` are made here or have no name in the source; all others come from it."""
+    """Names that begin with `%` are made here or have no name in the source; all others come from it.
+
+    While there is a `struct`, accesses are marked as parts of it; marks are found by the identity of the access."""
 
     body: list[Instruction] = field(default_factory=list)
     spans: list[Span | None] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     span: Span | None = None
     fresh: int = 0
+    struct: Struct | None = None
+    padding: bool = False
+    marks: dict[int, Mark] = field(default_factory=dict)
 
     def emit(self, instruction: Instruction) -> None:
         self.body.append(instruction)
         self.spans.append(self.span)
+        self._mark(instruction)
+
+    def _mark(self, instruction: Instruction) -> None:
+        if self.struct is not None and isinstance(instruction, MEMORY_ACCESSES):
+            self.marks[id(instruction)] = Mark(instruction, self.struct, self.padding)
+
+    def redirect(self, register: str) -> None:
+        """Lets the last instruction put its value there."""
+        last = self.body[-1]
+        fields = {key: getattr(last, key) for key in last.__slots__}
+        self.body[-1] = type(last)(**(fields | {"dst": register}))
+        self._mark(self.body[-1])
 
     def temporary(self) -> str:
         self.fresh += 1
@@ -82,7 +115,7 @@ class Emitter:
         """Jumps go straight to where a chain of jumps leads; what no one reaches is left out."""
         self._thread_jumps()
         function = _without_dead_code(Function(name, parameters, tuple(self.body), self.labels, tuple(self.spans)))
-        return _without_unread(_without_needless_unset(function))
+        return without_unread(_without_needless_unset(function))
 
     def _thread_jumps(self) -> None:
         self.labels = {label: self._final(position) for label, position in self.labels.items()}
@@ -142,7 +175,7 @@ def _without_needless_unset(function: Function) -> Function:
     needed = {index for index in open_marks if getattr(function.body[index], "dst", None) in live[index + 1]}
     if len(needed) == len(marks):
         return function
-    return _kept(function, set(range(len(function.body))) - (set(marks) - needed))
+    return kept_only(function, set(range(len(function.body))) - (set(marks) - needed))
 
 
 def _is_set_soon(function: Function, index: int) -> bool:
@@ -156,14 +189,14 @@ def _is_set_soon(function: Function, index: int) -> bool:
     return False
 
 
-def _without_unread(function: Function) -> Function:
+def without_unread(function: Function) -> Function:
     """Drops assignments to registers that nothing reads."""
     while True:
         read = frozenset[object]().union(*map(used, function.body))
         unread = {i for i, step in enumerate(function.body) if isinstance(step, Assign) and step.dst not in read}
         if not unread:
             return function
-        function = _kept(function, set(range(len(function.body))) - unread)
+        function = kept_only(function, set(range(len(function.body))) - unread)
 
 
 def _without_dead_code(function: Function) -> Function:
@@ -175,10 +208,11 @@ def _without_dead_code(function: Function) -> Function:
         if not redundant:
             break
         kept -= redundant
-    return _kept(Function(function.name, function.parameters, body, labels, function.spans), kept)
+    return kept_only(Function(function.name, function.parameters, body, labels, function.spans), kept)
 
 
-def _kept(function: Function, kept: set[int]) -> Function:
+def kept_only(function: Function, kept: set[int]) -> Function:
+    """The function with these instructions alone."""
     body, labels = function.body, function.labels
     order = sorted(kept)
     place = {old: new for new, old in enumerate(order)}

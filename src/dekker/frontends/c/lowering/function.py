@@ -18,12 +18,13 @@ from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.body import debug_declaration, is_terminator
 from dekker.frontends.c.llvm.syntax import Block, Header, Instruction, Local, Operand
 from dekker.frontends.c.llvm.types import DataLayout, SizeUnknown, Type
+from dekker.frontends.c.llvm.types import Struct as StructType
 from dekker.frontends.c.lowering.arithmetic import Parts
 from dekker.frontends.c.lowering.constants import constant_parts
-from dekker.frontends.c.lowering.emitter import Emitter
+from dekker.frontends.c.lowering.emitter import Emitter, Struct
 from dekker.frontends.c.lowering.expressions import depth, is_leaf
 from dekker.frontends.c.lowering.problem import Problem
-from dekker.frontends.c.lowering.promotion import Promotion, Transit, find_transit, promote
+from dekker.frontends.c.lowering.promotion import Promotion, Transit, constant_offset, find_transit, promote
 from dekker.ir.expressions import Binary, Expr, Reg, Select, Unary, registers
 from dekker.ir.instructions import Allocate, Assign, AtomicBegin, Call, Load, Rmw
 from dekker.ir.program import Function
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dekker.frontends.c.lowering.unit import Unit
 
 DEEPEST_EXPRESSION = 16
+LARGEST_STRUCT = 4096
+"""Of larger ones nobody asks what lies between the fields."""
 SELF = "%self"
 """The register with the address of what belongs to the running thread alone."""
 DESTRUCTORS = "%destructors"
@@ -203,6 +206,7 @@ class FunctionLowering:
         if span is not None:
             self.emitter.span = span
         self.unit.runtime.before(self, instruction)
+        self.emitter.struct = self._struct_of(instruction)
         try:
             self.handlers[type(instruction)](self, instruction)
         except (Problem, SizeUnknown) as problem:
@@ -212,6 +216,24 @@ class FunctionLowering:
                 raise
             message = "this instruction does not fit the types of its operands"
             raise self.position_error(message, "check the file with LLVM's `opt -passes=verify`", instruction) from None
+
+    def _struct_of(self, instruction: Instruction) -> Struct | None:
+        """The struct to whose field an access goes."""
+        if not isinstance(instruction, syntax.Load | syntax.Store | syntax.AtomicUpdate | syntax.CompareExchange):
+            return None
+        address = instruction.address.value
+        pointer = self.definitions.get(address.name) if isinstance(address, Local) else None
+        if not isinstance(pointer, syntax.ElementPointer) or len(pointer.indices) < 2:
+            return None
+        distance = constant_offset(self.layout, pointer)
+        if distance is None or not isinstance(self.layout.resolve(pointer.type), StructType):
+            return None
+        size = self.layout.size(pointer.type)
+        if not 0 < size <= LARGEST_STRUCT:
+            return None
+        fields = self.layout.field_bytes(pointer.type)
+        accessed = (1 << self.layout.store_size(_accessed_type(instruction))) - 1
+        return Struct(size, fields) if fields >> distance % size & accessed == accessed else None
 
     def _error(self, problem: Exception, instruction: Instruction) -> DekkerError:
         message, hint = str(problem), getattr(problem, "hint", None)
@@ -314,8 +336,7 @@ class FunctionLowering:
         own = name in self.definitions and self.uses[name] == 1 and self.values.get(name) in (None, (value,))
         if not (own or fresh):
             return False
-        fields = {key: getattr(last, key) for key in last.__slots__}
-        body[-1] = type(last)(**(fields | {"dst": register}))
+        self.emitter.redirect(register)
         return True
 
     def result_register(self, instruction: Instruction) -> str:
@@ -335,6 +356,18 @@ class FunctionLowering:
                 continue
             moves.remove(ready)
             self.emitter.emit(Assign(*ready))
+
+
+def _accessed_type(access: syntax.Load | syntax.Store | syntax.AtomicUpdate | syntax.CompareExchange) -> Type:
+    match access:
+        case syntax.Load():
+            return access.type
+        case syntax.Store():
+            return access.value.type
+        case syntax.AtomicUpdate():
+            return access.operand.type
+        case syntax.CompareExchange():
+            return access.expected.type
 
 
 def register_name(name: str) -> str:

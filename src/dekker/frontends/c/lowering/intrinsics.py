@@ -348,10 +348,11 @@ def _variadic_copy(f: FunctionLowering, call: syntax.Call) -> None:
         f.emitter.emit(Store(offset(target, start), Reg(register), size))
 
 
-def _assume_true(f: FunctionLowering, call: syntax.Call) -> None:
-    """An assumption of the optimiser; what breaks it is undefined, not cut off."""
-    for operand in _operands(call):
-        f.parts(operand)
+def _assume(f: FunctionLowering, call: syntax.Call) -> None:
+    """What the optimiser may assume; what breaks it is undefined, not cut off. What it may assume of pointers stands in
+    brackets behind a condition that is true."""
+    condition = f.scalar(_operands(call)[0])
+    f.emitter.require(condition, "what the program tells the compiler to assume does not hold", loose=True)
 
 
 def _fence(kind: str) -> Handler:
@@ -391,7 +392,7 @@ _INTRINSICS: dict[str, Handler] = {
     **dict.fromkeys(("trap", "debugtrap", "ubsantrap"), _trap),
     **dict.fromkeys(("memcpy", "memmove", "memcpy.inline"), _copy),
     **dict.fromkeys(("memset", "memset.inline"), _fill),
-    "assume": _assume_true,
+    "assume": _assume,
     "objectsize": _object_size,
     "allow.ubsan.check": _ignore,
     "smax": _extreme("sgt"),

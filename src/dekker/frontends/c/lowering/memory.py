@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from dekker.frontends.c.llvm import syntax
 from dekker.frontends.c.llvm.syntax import Local, Number, Operand
-from dekker.frontends.c.llvm.types import BYTE, Array, Float, Integer, Leaf, SizeUnknown, Struct, Type, type_text
+from dekker.frontends.c.llvm.types import BYTE, Array, Float, Integer, Leaf, SizeUnknown, Type, type_text
+from dekker.frontends.c.llvm.types import Struct as StructType
 from dekker.frontends.c.lowering.arithmetic import lower_binary
 from dekker.frontends.c.lowering.byte_loops import copy_loop, fill_loop, repeated
 from dekker.frontends.c.lowering.constants import element_address
+from dekker.frontends.c.lowering.emitter import Struct
 from dekker.frontends.c.lowering.expressions import binary, offset, truncate
 from dekker.frontends.c.lowering.function import FunctionLowering
 from dekker.frontends.c.lowering.problem import Problem
@@ -325,6 +329,14 @@ def side_of(f: FunctionLowering, operand: Operand) -> Side:
     return Side(operand, None, 0, f.emitter.keep(f.scalar(operand)))
 
 
+class Chunk(NamedTuple):
+    """Bytes that are moved together."""
+
+    start: int
+    width: int
+    padding: bool = False
+
+
 def copy_bytes(f: FunctionLowering, target: Side, source: Side, size: int, shape: Shape) -> None:
     """A copy of constant size. In memory all bytes are read before the first is written, so that overlap does no
     harm."""
@@ -332,23 +344,36 @@ def copy_bytes(f: FunctionLowering, target: Side, source: Side, size: int, shape
     if chunks is None:
         copy_loop(f, target.address, source.address, Const(size), _unit(f, (target, source), size, shape.align))
     elif target.variable is not None and target.variable != source.variable:
-        for start, width in chunks:
-            value = _read(f, source, start, width)
+        for chunk in _marked(f, chunks, size):
+            value = _read(f, source, chunk)
             fresh = source.variable is None
-            write_pieces(f, target.variable, target.start + start, width, value, fresh=fresh)
+            write_pieces(f, target.variable, target.start + chunk.start, chunk.width, value, fresh=fresh)
     else:
-        values = [(start, width, f.emitter.keep(_read(f, source, start, width))) for start, width in chunks]
+        values = [f.emitter.keep(_read(f, source, chunk)) for chunk in _marked(f, chunks, size)]
         if target.variable is not None:
-            values = [(start, width, f.emitter.copy(value)) for start, width, value in values]
-        for start, width, value in values:
-            _write(f, target, start, width, value)
+            values = [f.emitter.copy(value) for value in values]
+        for chunk, value in zip(_marked(f, chunks, size), values, strict=True):
+            _write(f, target, chunk, value)
 
 
-def _write(f: FunctionLowering, target: Side, start: int, width: int, value: Expr) -> None:
+def _marked(f: FunctionLowering, chunks: list[Chunk], size: int) -> Iterator[Chunk]:
+    """While one of them is moved, accesses are marked as parts of what is moved, if that has padding."""
+    fields = 0
+    for start, width, padding in chunks:
+        fields |= 0 if padding else (1 << width) - 1 << start
+    struct = Struct(size, fields) if fields and any(chunk.padding for chunk in chunks) else None
+    for chunk in chunks:
+        f.emitter.struct, f.emitter.padding = struct, chunk.padding
+        yield chunk
+    f.emitter.struct, f.emitter.padding = None, False
+
+
+def _write(f: FunctionLowering, target: Side, chunk: Chunk, value: Expr) -> None:
+    start, width, _ = chunk
     if target.variable is not None:
         write_pieces(f, target.variable, target.start + start, width, value)
         return
-    parts = _powers(width)
+    parts = _accesses(chunk)
     if len(parts) > 1:
         value = f.emitter.keep(value)
     for at, size in parts:
@@ -356,14 +381,19 @@ def _write(f: FunctionLowering, target: Side, start: int, width: int, value: Exp
         f.emitter.emit(Store(offset(target.address, start + at), part, size, copy=True))
 
 
-def _read(f: FunctionLowering, source: Side, start: int, width: int) -> Expr:
+def _accesses(chunk: Chunk) -> list[tuple[int, int]]:
+    return _aligned(chunk.width, 8, chunk.start) if chunk.padding else _powers(chunk.width)
+
+
+def _read(f: FunctionLowering, source: Side, chunk: Chunk) -> Expr:
+    start, width, padding = chunk
     if source.variable is not None:
         return read_pieces(f, source.variable, source.start + start, width)
-    parts = _powers(width)
+    parts = _accesses(chunk)
     if len(parts) > 1:
         total: Expr = ZERO
         for at, size in parts:
-            part = binary("shl", 64, _read(f, source, start + at, size), Const(8 * at))
+            part = binary("shl", 64, _read(f, source, Chunk(start + at, size, padding)), Const(8 * at))
             total = part if at == 0 else binary("or", 64, total, part)
         return total
     address = offset(source.address, start)
@@ -382,39 +412,52 @@ def fill_bytes(f: FunctionLowering, target: Side, value: Expr, size: int, align:
         fill_loop(f, target.address, value, Const(size), _unit(f, (target,), size, align))
         return
     value = f.emitter.keep(value)
-    for start, width in chunks:
-        _write(f, target, start, width, repeated(value, width))
+    for chunk in _marked(f, chunks, size):
+        _write(f, target, chunk, repeated(value, chunk.width))
 
 
-def _chunks(f: FunctionLowering, sides: tuple[Side, ...], size: int, shape: Shape) -> list[tuple[int, int]] | None:
-    """Which bytes are moved together: the pieces of a variable in registers, else the scalars of the type, else what
-    the alignment allows. None if there are too many and a loop is needed."""
+def _chunks(f: FunctionLowering, sides: tuple[Side, ...], size: int, shape: Shape) -> list[Chunk] | None:
+    """Which bytes are moved together: the pieces of a variable in registers, else the scalars of the type and the
+    padding between them, else what the alignment allows. None if there are too many and a loop is needed."""
     pieces = _common_pieces(f, sides, size)
     if pieces is not None:
         return pieces
     kinds = [shape.type, *(pointed_type(f, side.operand) for side in sides)]
     for kind in kinds:
-        chunks = None if kind is None else _typed_chunks(f, kind, size)
-        if chunks is not None:
-            return chunks if len(chunks) <= MOST_COPIES else None
+        scalars = None if kind is None else _scalars(f, kind, size)
+        if scalars is not None:
+            return _with_padding(scalars, size)
     if shape.fields:
         parts = [
             (start + at, width) for start, length in shape.fields for at, width in _aligned(length, shape.align, start)
         ]
-        return parts if len(parts) <= MOST_COPIES else None
-    chunks = _aligned(size, shape.align, 0)
-    return chunks if len(chunks) <= MOST_COPIES else None
+        return _with_padding(parts, size)
+    return _with_padding(_aligned(size, shape.align, 0), size)
 
 
-def _common_pieces(f: FunctionLowering, sides: tuple[Side, ...], size: int) -> list[tuple[int, int]] | None:
-    found: dict[tuple[int, int], None] = {}
+def _with_padding(scalars: list[tuple[int, int]], size: int) -> list[Chunk] | None:
+    if len(scalars) > MOST_COPIES:
+        return None
+    found: list[Chunk] = []
+    end = 0
+    for start, width in (*sorted(scalars), (size, 0)):
+        if start > end:
+            found += [Chunk(end + at, part, True) for at, part in _aligned(start - end, 8, end)]
+        if width:
+            found.append(Chunk(start, width))
+        end = max(end, start + width)
+    return found if len(found) <= 2 * MOST_COPIES else None
+
+
+def _common_pieces(f: FunctionLowering, sides: tuple[Side, ...], size: int) -> list[Chunk] | None:
+    found: dict[tuple[int, int], bool] = {}
     in_registers = [side for side in sides if side.variable is not None]
     if not in_registers:
         return None
     for side in in_registers:
         for piece in _covered(f, side, size):
-            found[piece.offset - side.start, piece.size] = None
-    return sorted(found)
+            found[piece.offset - side.start, piece.size] = piece.padding
+    return [Chunk(start, width, padding) for (start, width), padding in sorted(found.items())]
 
 
 def _covered(f: FunctionLowering, side: Side, size: int) -> list[Piece]:
@@ -422,7 +465,8 @@ def _covered(f: FunctionLowering, side: Side, size: int) -> list[Piece]:
     return f.promotion.covered(side.variable, side.start, size)
 
 
-def _typed_chunks(f: FunctionLowering, kind: Type, size: int) -> list[tuple[int, int]] | None:
+def _scalars(f: FunctionLowering, kind: Type, size: int) -> list[tuple[int, int]] | None:
+    """Those in the first bytes of a type, if none is cut."""
     try:
         if size > f.layout.size(kind) or size > 64 * MOST_COPIES:
             return None
@@ -464,7 +508,9 @@ def pointed_type(f: FunctionLowering, operand: Operand) -> Type | None:
 
 def _shows_padding(kind: Type) -> bool:
     """Clang writes the padding of some initial values as arrays of bytes."""
-    return isinstance(kind, Struct) and any(isinstance(field, Array) and field.element == BYTE for field in kind.fields)
+    return isinstance(kind, StructType) and any(
+        isinstance(field, Array) and field.element == BYTE for field in kind.fields
+    )
 
 
 def _element_type(f: FunctionLowering, pointer: syntax.ElementPointer) -> Type | None:

@@ -1,8 +1,9 @@
 """Which local variables can live in registers.
 
 A variable (an `alloca`) does if its address goes nowhere but into plain accesses at constant distances, copies of
-constant size, and marks of its lifetime. It is cut into *pieces* so that every access covers whole pieces; a piece is a
-register. The scalars inside its type are pieces from the start, so that a copy to or from memory moves fields.
+constant size, and marks of its lifetime. It is cut into *pieces* so that every access, copy or fill covers whole
+pieces; a piece is a register. The scalars inside its type are pieces from the start, so that a copy to or from memory
+moves fields; what lies between them is padding.
 """
 
 from __future__ import annotations
@@ -39,9 +40,12 @@ FILLS = ("llvm.memset.",)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
+    """Some bytes of a variable; `padding` belongs to no scalar of its type."""
+
     offset: int
     size: int
     register: str
+    padding: bool = False
 
 
 @dataclass(slots=True)
@@ -59,7 +63,7 @@ class Promotion:
         return found if found is not None and found[0] in self.pieces else None
 
     def covered(self, variable: str, offset: int, size: int) -> list[Piece]:
-        """The pieces inside a range. Where the variable has no piece it has padding."""
+        """The pieces inside a range. Where the variable has no piece it has padding that nothing sets or reads."""
         return [piece for piece in self.pieces[variable] if offset <= piece.offset < offset + size]
 
 
@@ -252,10 +256,10 @@ class _Analysis:
         places = [self._place(operand) for operand in operands[: 2 if copy else 1]]
         volatile = getattr(operands[3].value, "value", 0) != 0
         for place in places:
-            if place is None:
-                continue
-            if volatile or place[1] < 0 or place[1] + size > self.layout.size(self.variables[place[0]]):
+            if place is not None and volatile:
                 self.escaped.add(place[0])
+            elif place is not None:
+                self._cover(*place, size)
         if copy and places[0] is not None and places[1] is not None:
             self.copies.append((places[0], places[1], size))
 
@@ -293,7 +297,9 @@ class _Analysis:
         for index in sorted(covered):
             start, end = borders[index], borders[index + 1]
             spans += [(at, min(8, end - at)) for at in range(start, end, 8)]
-        if len(spans) > MOST_PIECES:
-            return None
         single = len(spans) == 1
-        return [Piece(start, size, name if single else f"{name}%{start}") for start, size in spans]
+        fields = self.layout.field_bytes(kind)
+        pieces = [
+            Piece(start, size, name if single else f"{name}%{start}", not fields >> start & 1) for start, size in spans
+        ]
+        return pieces if sum(not piece.padding for piece in pieces) <= MOST_PIECES else None

@@ -29,7 +29,7 @@ from dekker.frontends.c.lowering.control import (
     lower_unreachable,
     lower_unsupported,
 )
-from dekker.frontends.c.lowering.emitter import Emitter
+from dekker.frontends.c.lowering.emitter import Emitter, Mark
 from dekker.frontends.c.lowering.expressions import offset
 from dekker.frontends.c.lowering.function import DESTRUCTORS, SELF, FunctionLowering, Handler
 from dekker.frontends.c.lowering.inlining import inline_atomics
@@ -144,6 +144,7 @@ class Unit:
     thread_places: dict[str, int] = field(default_factory=dict)
     thread_cells: list[Cell] = field(default_factory=list)
     given: set[str] = field(default_factory=set)
+    marks: dict[int, Mark] = field(default_factory=dict)
 
     # --- names
 
@@ -334,6 +335,7 @@ class Unit:
         if linked.compiled and not replaced:
             blocks = inline_atomics(blocks, partial(self._atomic_operation, linked))
         lowering = FunctionLowering(self, linked, header, blocks, HANDLERS)
+        lowering.emitter.marks = self.marks
         lowering.atomic = header.name.startswith(ATOMIC_PREFIX) and not replaced
         self.functions[linked.name] = function = lowering.run()
         self.request_all(function)
@@ -423,7 +425,12 @@ def lower_program(
     private = {name: privatise_handles(function) for name, function in unit.functions.items()}
     functions = (*_main_first(confine(split_threads(private, own_object.body, SELF), ("main", START))),)
     prop = Property(given=tuple(sorted(unit.given)))
-    return Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), prop, source)
+    program = Program(name, ARCHITECTURE, tuple(unit.objects.values()), functions, (thread,), prop, source)
+    if not any(mark.padding for mark in unit.marks.values()):
+        return program
+    from dekker.frontends.c.lowering.padding import without_needless_padding  # noqa: PLC0415 — few programs have any
+
+    return without_needless_padding(program, unit.marks)
 
 
 def _main_first(functions: dict[str, Function]) -> list[Function]:

@@ -23,7 +23,8 @@ from dekker.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ExternalCall:
-    """One call. `lowering` is the function around it. `register` is free for the value of the call."""
+    """One call. `lowering` is the function around it. `register` is free for the value of the call. `guarded`: what
+    leaves the function by way of an exception has something to do there first."""
 
     name: str
     lowering: FunctionLowering
@@ -31,6 +32,7 @@ class ExternalCall:
     types: tuple[Type, ...]
     result: Type
     register: str
+    guarded: bool = False
 
     @property
     def emitter(self) -> Emitter:

@@ -21,6 +21,7 @@ from dekker.frontends.c.lowering.expressions import binary, offset, scaled, trun
 from dekker.frontends.c.lowering.function import SELF
 from dekker.frontends.c.runtime.basic import nothing
 from dekker.frontends.c.runtime.endings import run_at_thread_end
+from dekker.frontends.c.runtime.guarded_calls import may_be_guarded
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
 from dekker.frontends.c.runtime.locks import EBUSY, ETIMEDOUT
 from dekker.frontends.c.runtime.templates import expand
@@ -38,6 +39,7 @@ from dekker.ir.instructions import (
     Join,
     Load,
     Order,
+    Refuse,
     Return,
     Rmw,
     Store,
@@ -233,6 +235,10 @@ def leave(call: ExternalCall) -> None:
     """Ends the thread with a value; what joins it takes that."""
     value = call.argument(0)
     e = call.emitter
+    if call.guarded or may_be_guarded(call):
+        where = "where local objects have destructors, or exceptions are caught"
+        e.emit(Refuse(f"`{call.name}` {where}, is not supported"))
+        return
     if has_match(call, _ENDS_WITH_VALUE) and value != ZERO:
         identity = identity_of_thread(call)
         e.emit(Store(offset(identity, _VALUE_OFFSET), value, 8, copy=True))
