@@ -80,6 +80,11 @@ def own_seconds(measured: Measurement) -> float | None:
     return min(measured.engine_s) + measured.parse_s if measured.engine_s and not measured.unfinished else None
 
 
+def own_runs(measured: Measurement) -> int:
+    """Complete executions, or states."""
+    return measured.statistics.get("states", sum(measured.traces.values()))
+
+
 def run_case(case: Case, options: Options) -> Row:
     if case.skipped:
         return Row(case, notes=(case.skipped,))
@@ -179,7 +184,7 @@ def _beside(
     counts = tool.read(runs[0].output)
     seconds = tuple(run.seconds for run in runs)
     peak = max(run.peak_mb for run in runs)
-    note = _oddity(tool, runs[0], counts, sum(measured.traces.values()), options)
+    note = _oddity(tool, runs[0], counts, own_runs(measured), options)
     own_s = own_seconds(measured)
     usable = own_s is not None and own_s > 0 and (not note or runs[0].timed_out or counts.traces is not None)
     return ToolRow(tool.name, seconds, counts, peak, min(seconds) / own_s if usable and own_s else None, note)

@@ -179,7 +179,7 @@ STATE_SPACES = (
     _space("peterson-states", "filter_lock", "4", "N=4"),
     _space("peterson-states", "filter_lock", "4", "N=4 FENCED", "tso", buffer=2),
     _space("bakery", "bakery", "3x3", "N=3 ROUNDS=3"),
-    _space("anderson", "array_lock", "7", "N=7 ROUNDS=1"),
+    _space("anderson", "array_lock", "6x2", "N=6 ROUNDS=2"),
     _space("philosophers", "philosophers", "10", "N=10"),
 )
 C_FAMILIES = {"families": FAMILIES, "state-spaces": STATE_SPACES}
