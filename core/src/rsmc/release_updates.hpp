@@ -39,7 +39,7 @@ class ReleaseUpdates {
 
   bool releases_with_its_write(const Instruction& i) const {
     const bool is_update = i.operation == Operation::read_modify_write || i.operation == Operation::compare_exchange;
-    return is_update && waits(i.write_class) && !waits(i.read_class);
+    return is_update && !waits(i.read_class);
   }
 
   static bool is_linked_load(const Instruction& i) { return i.operation == Operation::load && i.is_exclusive; }
@@ -55,8 +55,7 @@ class ReleaseUpdates {
       if (pc >= code.size() || seen[pc] || is_linked_load(code[pc])) continue;
       seen[pc] = true;
       if (code[pc].operation == Operation::store_conditional) {
-        if (waits(code[pc].write_class)) return true;
-        continue;
+        return true;
       }
       for (const std::size_t next : BlockLoops::successors(code, pc)) pending.push_back(next);
     }

@@ -111,7 +111,7 @@ def _compared(task: Task, program: Program, seed: int, twin: Program | None) -> 
     if len(answered) < 2:
         return Judgement(answered, skipped="fewer than two engines gave an answer in time")
     violated = any(result.violations or result.deadlocks or result.flags for result in decided.values())
-    if violated and rsmc.NAME in decided and seed % REPLAYED == 0:
+    if violated and rsmc.NAME in decided and seed % REPLAYED == 0 and program.source is not None:
         _require_replay(replace(task, examples=True))
     return Judgement(answered, violated=violated)
 
