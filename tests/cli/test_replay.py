@@ -268,3 +268,13 @@ def test_a_write_of_the_caller_is_no_half_of_an_exchange(
     ran = dekker("check", str(file), "--engine", engine, "--model", model, "--witness", str(witness))
     assert ran.status == 1, ran.err
     assert dekker("replay", str(witness)).status == 0
+
+
+def test_witnesses_call_functions_of_cpp_by_other_names(tmp_path: Path) -> None:
+    text = EXCHANGE_IN_A_CALLEE.replace("START", "0").replace("atomic_int x", "int x").replace("static int f", "int f")
+    text = text.replace("atomic_compare_exchange_KIND(&x, &e, 1)", "__sync_bool_compare_and_swap(&x, e, 1)")
+    file, witness = tmp_path / "program.cpp", tmp_path / "witness.json"
+    file.write_text(text.replace("#include <stdatomic.h>", "").replace("r != 7", "r != 4"))
+    ran = dekker("check", str(file), "--witness", str(witness))
+    assert ran.status == 1, ran.err
+    assert dekker("replay", str(witness)).status == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dekker.ir.program import Function
 from dekker.replay.demangle import demangled
 from dekker.replay.world import Frame, Stack, World
@@ -21,6 +23,11 @@ def _to_frame(frame: Frame) -> WitnessFrame:
     if frame.span is None:
         return WitnessFrame(function, "", 0, 0)
     return WitnessFrame(function, frame.span.source.name, frame.span.line, frame.span.column)
+
+
+def shown_function(calls: Sequence[str]) -> str:
+    """What the innermost of these functions is called where a person reads it."""
+    return demangled(next((name for name in reversed(calls) if not name.startswith(_OF_THE_LIBRARY)), calls[-1]))
 
 
 def function_of_thread(world: World, thread: int) -> str:

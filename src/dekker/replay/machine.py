@@ -27,6 +27,7 @@ from dekker.ir.instructions import Await, Order
 from dekker.ir.layout import HEADER_SIZE, end_address, start_address
 from dekker.ir.program import Function
 from dekker.records import dataclass
+from dekker.replay.frames import shown_function
 from dekker.replay.thin_air import Returned, Shape
 from dekker.replay.words import ZERO, Word, apply, number, taken, with_bits
 from dekker.replay.world import Allocation, Frame, Stack, World
@@ -314,7 +315,11 @@ class Machine:
         """Whether it is an event of that kind that the current instruction does."""
         if item is None or item.kind != kind or item.instruction != self.instruction:
             return False
-        return item.function in ("", self.calls[-1].function.name)
+        return item.function in ("", self.calls[-1].function.name) or item.function == self._shown_function()
+
+    def _shown_function(self) -> str:
+        """As witnesses have it."""
+        return shown_function([call.function.name for call in self.calls])
 
     def take(self, kind: str, wanted: str) -> TraceEvent:
         if self.alone:
