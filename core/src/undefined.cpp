@@ -1,9 +1,5 @@
 #include "dekker/undefined.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <utility>
-
 namespace dekker {
 
 namespace {
@@ -33,30 +29,6 @@ Value undefined_shift(BinaryOperator operation, unsigned width, KnownBits a, Kno
   return b.undefined != 0 ? low_bits(width) : apply(operation, width, a.undefined, b.value);
 }
 
-Value from_bit(int lowest, unsigned width) {
-  return lowest < static_cast<int>(width) ? low_bits(width) & (~Value{0} << lowest) : 0;
-}
-
-// A product with a number that is known is a sum of shifted copies. If no two of them meet there is no carry, and their
-// undefined bits stay where they are. Otherwise all bits are undefined from the lowest on to which an undefined bit of a
-// factor may contribute.
-Value undefined_product(unsigned width, KnownBits a, KnownBits b) {
-  if (a.undefined == 0) std::swap(a, b);
-  const int lowest = std::countr_zero(a.undefined) + std::countr_zero(b.value | b.undefined);
-  if (b.undefined != 0) {
-    return from_bit(std::min(lowest, std::countr_zero(b.undefined) + std::countr_zero(a.value | a.undefined)), width);
-  }
-  Value total = 0, undefined = 0;
-  for (Value rest = b.value; rest != 0; rest &= rest - 1) {
-    const int shift = std::countr_zero(rest);
-    const Value copy = ((a.value | a.undefined) << shift) & low_bits(width);
-    if ((total & copy) != 0) return from_bit(lowest, width);
-    total |= copy;
-    undefined |= (a.undefined << shift) & low_bits(width);
-  }
-  return undefined;
-}
-
 }  // namespace
 
 Value undefined_bits(UnaryOperator operation, unsigned width, KnownBits operand) {
@@ -77,8 +49,8 @@ Value undefined_bits(BinaryOperator operation, unsigned width, KnownBits left, K
   if (either == 0) return 0;
   switch (operation) {
     case BinaryOperator::add:
-    case BinaryOperator::sub: return carried(width, either);
-    case BinaryOperator::mul: return undefined_product(width, a, b);
+    case BinaryOperator::sub:
+    case BinaryOperator::mul: return carried(width, either);
     case BinaryOperator::bit_and: return undefined_and(a, b);
     case BinaryOperator::bit_or: return undefined_or(a, b) & low_bits(width);
     case BinaryOperator::bit_xor: return either;

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "dekker/arithmetic.hpp"
-#include "dekker/undefined.hpp"
 #include "harness.hpp"
 
 using namespace dekker;
@@ -173,30 +172,4 @@ TEST(conversions_of_floating_point_numbers) {
   CHECK(apply(UnaryOperator::uitofp64, 32, 0xFFFFFFFF) == bits(4294967295.0));
   // Rounded once: by way of a double it would be 2^63.
   CHECK(apply(UnaryOperator::uitofp32, 64, 0x8000008000000001) == bits(9223373136366403584.0f));
-}
-
-// Tried out with all values that undefined bits can have.
-TEST(bits_of_products_that_are_not_known) {
-  constexpr unsigned width = 3;
-  constexpr Value n = 1 << width;
-  const auto product = [](Value left, Value right) { return apply(BinaryOperator::mul, width, left, right); };
-  for (Value a = 0; a < n; ++a) {
-    for (Value in_a = 0; in_a < n; ++in_a) {
-      for (Value b = 0; b < n; ++b) {
-        for (Value in_b = 0; in_b < n; ++in_b) {
-          Value depending = 0;
-          for (Value x = 0; x < n; ++x) {
-            for (Value y = 0; y < n; ++y) {
-              depending |= product(a, b) ^ product((a & ~in_a) | (x & in_a), (b & ~in_b) | (y & in_b));
-            }
-          }
-          const Value found = undefined_bits(BinaryOperator::mul, width, {a, in_a}, {b, in_b});
-          CHECK((depending & ~found) == 0);
-          if (in_b == 0 && std::popcount(b) <= 1) CHECK(found == depending);
-        }
-      }
-    }
-  }
-  CHECK(undefined_bits(BinaryOperator::mul, 32, {0, 0xFFFFFFF0}, {16, 0}) == 0xFFFFFF00);
-  CHECK(undefined_bits(BinaryOperator::mul, 32, {0x1010101, 0}, {2, 1}) == 0x1010101);
 }

@@ -490,14 +490,22 @@ class Machine : public Accesses {
 
   // ---- Objects --------------------------------------------------------------------------------------------------------
 
+  // Would all objects together not fit into what one thread has where addresses never change?
+  static bool is_more_than_there_is(const Memory& memory, Address size) {
+    Address total = size;
+    for (const HeapObject& object : memory.heap) total += object.size + fixed_gap;
+    return total > fixed_per_thread - 2 * fixed_gap;
+  }
+
   void allocate(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Value size = evaluate(thread, i.value);
-    if (size > fixed_per_thread - 2 * fixed_gap || (!renames() && !has_room(state.memory, thread, size))) {
+    const bool has_place = has_room(state.memory, thread, size), fits = size <= largest_object && has_place;
+    if (!fits && ((!renames() && !has_place) || is_more_than_there_is(state.memory, size))) {
       fail(state, t, ViolationKind::allocation, size);
       return;
     }
-    if (size > largest_object || !has_room(state.memory, thread, size)) throw Refused{place(thread, t)};
+    if (!fits) throw Refused{place(thread, t)};
     const Address start = free_address(state.memory, t, thread, size);
     const bool hides = options_.dynamic_local && options_.model != Model::pso && assumptions_.renames && !i.is_name;
     HeapObject object{start, 0, static_cast<std::uint32_t>(size), true, !hides, i.is_stack, i.is_local};

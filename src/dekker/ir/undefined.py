@@ -13,7 +13,7 @@ from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import evaluate_binary, evaluate_unary
 
 ALL = mask(64)
-_CARRYING = frozenset(("neg", "add", "sub"))
+_CARRYING = frozenset(("neg", "add", "sub", "mul"))
 _SHIFTS = frozenset(("shl", "lshr", "ashr"))
 _EQUALITIES = frozenset(("eq", "ne"))
 _ORDERS = frozenset(("ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge", "feq", "flt", "fle", "funo"))
@@ -75,8 +75,6 @@ def of_binary(op: str, width: int, left: int, right: int) -> int:
     if op in _ORDERS:
         return 1
     match op:
-        case "mul":
-            return _of_product(width, a, in_a, b, in_b)
         case "and" | "nand":
             return in_a & in_b | in_a & b | a & in_b
         case "or":
@@ -89,32 +87,3 @@ def of_binary(op: str, width: int, left: int, right: int) -> int:
 def _carried(width: int, undefined: int) -> int:
     """A carry may reach all bits from the lowest undefined one upwards."""
     return (undefined | -undefined) & mask(width)
-
-
-def _of_product(width: int, a: int, in_a: int, b: int, in_b: int) -> int:
-    """A product with a number that is known is a sum of shifted copies. If no two of them meet there is no carry, and
-    their undefined bits stay where they are. Otherwise all bits are undefined from the lowest on to which an undefined
-    bit of a factor may contribute."""
-    if in_a and in_b:
-        lowest = min(_lowest(in_a) + _lowest(b | in_b), _lowest(in_b) + _lowest(a | in_a))
-        return _from(lowest, width)
-    if in_b:
-        a, in_a, b = b, in_b, a
-    total = undefined = 0
-    for shift in range(width):
-        if b >> shift & 1:
-            copy = (a | in_a) << shift & mask(width)
-            if total & copy:
-                return _from(_lowest(in_a) + _lowest(b), width)
-            total |= copy
-            undefined |= in_a << shift & mask(width)
-    return undefined
-
-
-def _lowest(bits: int) -> int:
-    """The position of the lowest bit that is set, if there is one."""
-    return (bits & -bits).bit_length() - 1
-
-
-def _from(lowest: int, width: int) -> int:
-    return mask(width) & ~mask(lowest) if lowest < width else 0

@@ -199,11 +199,8 @@ def test_more_than_numbers_can_hold() -> None:
 
 
 def test_no_probe_in_time_is_undecided(tmp_path: Path) -> None:
-    file = tmp_path / "long.litmus"
-    file.write_text(
-        "C long\n{}\nP0(atomic_int *x) { int i = 0; while (i < 100000000) { i = i + 1; *x = i; } }\nexists (x=1)\n",
-        encoding="utf-8",
-    )
+    file = tmp_path / "long.c"
+    file.write_text("int x; int main(void) { for (int i = 0; i < 1000000000; i++) x = i; return 0; }", encoding="utf-8")
     outcome = dekker("check", str(file), "--estimate", "--timeout", "0.5", "-m", "sc")
     assert (outcome.status, "UNKNOWN" in outcome.out) == (3, True)
 

@@ -95,10 +95,6 @@ DECIDES = {
 
 FINE = {
     "other bits": "int g; " + _ALONE % "unsigned char v; g = v; if (g >> 8) return 1;",
-    "multiples": "unsigned g; " + _ALONE % "unsigned v; g = (v & ~15u) * 16; if (g & 255) return 1;",
-    "multiples of multiples": "unsigned g; "
-    + _ALONE % "unsigned v, w; g = (v & ~1u) * (w & ~3u); if (g & 7) return 1; g = (v & 1) * 4; if (g & ~4u) return 2;",
-    "bytes that are repeated": "unsigned g; " + _ALONE % "char v; memset(&g, v & 1, 4); if (g & 0xfe00fe) return 1;",
     "shifted bits": "int g; " + _ALONE % "int v; g = v << 4; if (g & 15) return 1;",
     "bits that are known decide": "union u { unsigned i; unsigned char c[4]; } g; "
     + _ALONE % "union u v; v.c[0] = 1; g = v; if (g.i == 0x102) return 1; if (!g.i) return 2;",

@@ -121,9 +121,10 @@ class Emitter:
         self.labels = {label: self._final(position) for label, position in self.labels.items()}
         targets = ((i, self.labels[s.target]) for i, s in enumerate(self.body) if isinstance(s, Jump | Branch | Await))
         heads = {target for index, target in targets if target <= index}
+        computed = {name for step in self.body if not _sets_constant(step) for name in defined(step)}
         decided: dict[int, str] = {}
         for index, (before, step) in enumerate(pairwise(self.body), 1):
-            if isinstance(before, Assign) and isinstance(step, Branch | Jump):
+            if isinstance(before, Assign) and before.dst not in computed and isinstance(step, Branch | Jump):
                 first = self._final(index)
                 place = self._decided_place(before, first, heads)
                 if place != first:
@@ -134,7 +135,8 @@ class Emitter:
 
     def _decided_place(self, before: Assign, position: int, heads: set[int]) -> int:
         """Where control goes from there behind the assignment of a constant that branches depend on: compilers leave
-        several blocks by one place, with a number that says where to go on. Loops are entered by their heads."""
+        several blocks by one place, with a number that says where to go on, and that is never computed. Loops are
+        entered by their heads."""
         while position < len(self.body) and position not in heads:
             step = self.body[position]
             goes = _decided(step, before)
@@ -157,6 +159,10 @@ class Emitter:
                 break
             position = self.labels[instruction.target]
         return position
+
+
+def _sets_constant(step: Instruction) -> bool:
+    return isinstance(step, Assign) and (isinstance(step.value, Const) or is_unset(step.value))
 
 
 def _decided(step: Instruction, before: Assign) -> bool | None:
