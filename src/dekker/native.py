@@ -150,7 +150,7 @@ Known = tuple[
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
 whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
-that release must be apart, and whether they are; the numbers of threads, by parent and order."""
+must be apart, and whether they are; the numbers of threads, by parent and order."""
 
 NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, [])
 

@@ -71,7 +71,7 @@ class Knowledge {
     if (known_.noticed != known_.noticed_before) throw NewKnowledge{};
   }
 
-  // Does not change while the exploration goes on: may the halves of an update that releases be apart?
+  // Does not change while the exploration goes on: may the halves of an update be apart?
   bool splits_updates() const { return known_.splits; }
 
   void note_split() {

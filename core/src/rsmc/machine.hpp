@@ -24,7 +24,7 @@
 #include "rsmc/liveness.hpp"
 #include "rsmc/loops.hpp"
 #include "rsmc/machine_state.hpp"
-#include "rsmc/release_updates.hpp"
+#include "rsmc/waiting_reads.hpp"
 
 namespace dekker::rsmc {
 
@@ -43,7 +43,7 @@ class Machine {
     });
     leaves_out_failures_ = order.in_order && order.forgets_reads && !limits.counts_known_rounds &&
                            program.has([](const Instruction& i) { return i.is_weak; });
-    if (!order.in_order && !knowledge.splits_updates()) waiting_reads_ = ReleaseUpdates(program).take();
+    if (!order.in_order && !knowledge.splits_updates()) waiting_reads_ = WaitingReads(program).take();
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     const Synchronisation& synchronisation = program.synchronisation;
     ends_are_owed_ = synchronisation.joins_are_last || (synchronisation.decides_alone && !knowledge.ends_are_events());

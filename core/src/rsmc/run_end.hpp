@@ -200,21 +200,21 @@ class RunEnd {
 
   // Returns whether the run does not count, because it comes to a violation that ends it. An access outside of all objects
   // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, or an indeterminate value, but
-  // then what it does is not the program's: nothing more is noted of it, nor of threads that hear of what it does. The same
-  // holds behind an assertion that fails and orders nothing.
+  // then what it does is not the program's: nothing more is noted of it, nor of threads that hear of what it does.
   bool note_violations() {
-    misled_at_.assign(run_.machine().threads().size(), never);
+    misled_at_.assign(run_.machine().threads().size(), last_index);
     wrong_.clear();
     if (run_.machine().has_lifetimes()) find_reads_after_release();
     if (run_.machine().has_seen_undefined()) find_undefined_uses();
-    find_wrong_conditions();
+    find_checks_left_open();
     if (!wrong_.empty()) note_what_misleads();
-    const auto is_misled = [&](const Event<W>& e) { return time_of(e) > misled_at_[at(e.thread)]; };
-    bool ends = (run_.machine().claims_threads() && note_claimed_twice()) || any_thread(ThreadStatus::failed);
+    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at_[at(e.thread)]; };
+    bool ends = note_failed_checks();
+    ends = any_thread(ThreadStatus::failed) || (run_.machine().claims_threads() && note_claimed_twice()) || ends;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
-      const bool is_wrong = misled_at_[at(thread.number)] != never;
-      ends = ends || is_wrong;
-      if (thread.status == ThreadStatus::failed && !is_wrong)
+      const bool reads_released = misled_at_[at(thread.number)] != last_index;
+      ends = ends || reads_released;
+      if (thread.status == ThreadStatus::failed && !reads_released)
         note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
     }
     for (const Location<W>& location : run_.locations()) {
@@ -231,43 +231,56 @@ class RunEnd {
     return ends;
   }
 
+  bool note_failed_checks() {
+    bool any = false;
+    for (const ThreadState<W>& thread : run_.machine().threads()) {
+      for (const OpenGuess& guess : thread.obligations->open_guesses) any = any || is_left_open(guess.condition);  // and noted
+      for (const OpenCheck& check : thread.open_checks) {
+        if (check.n_events > misled_at_[at(thread.number)]) continue;
+        if (is_left_open(check.condition)) {
+          any = true;  // and noted
+        } else if (run_.machine().value(check.condition) == Value{0}) {
+          note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
+          any = true;
+        }
+      }
+    }
+    return any;
+  }
+
   // Does it depend on indeterminate bits?
   bool is_left_open(NodeId condition) const {
     return run_.machine().value(condition).has_value() && is_undecided(run_.machine().known(condition));
   }
 
-  // Times of a thread: its events are at even ones, conditions that are asked between them at odd ones.
-  using Time = std::int64_t;
-  static constexpr Time never = std::numeric_limits<Time>::max();
-  static Time time_of(const Event<W>& e) { return Time{2} * e.index; }
-  static Time time_behind(std::int32_t n_events) { return Time{2} * n_events - 1; }
+  static constexpr std::int32_t last_index = std::numeric_limits<std::int32_t>::max();
 
-  // What a thread does then misleads it. Nobody hears of it in a run that counts, because the thread does not go on.
+  // What a thread does there misleads it. Nobody hears of it in a run that counts, because the thread does not go on.
   struct Wrong {
     std::int32_t thread;
-    Time time;
+    std::int32_t index;  // of the event
     Violation violation;
   };
 
   void note_what_misleads() {
-    for (const Wrong& wrong : wrong_) mislead(wrong.thread, wrong.time);
+    for (const Wrong& wrong : wrong_) mislead(wrong.thread, wrong.index);
     for (bool is_new = true; is_new;) {
       is_new = false;
       for (const RunItem<W>& item : run_.items()) is_new = hears(event(item.event)) || is_new;
     }
     for (const Wrong& wrong : wrong_)
-      if (wrong.time == misled_at_[at(wrong.thread)]) note_violation(wrong.violation);
+      if (wrong.index == misled_at_[at(wrong.thread)]) note_violation(wrong.violation);
   }
 
   bool hears(const Event<W>& e) {
     if (e.kind != EventKind::read || e.state != EventState::committed || e.read_from == no_event) return false;
     const Event<W>& source = event(e.read_from);
-    return source.thread != e.thread && misled_at_[at(source.thread)] <= time_of(source) && mislead(e.thread, time_of(e));
+    return source.thread != e.thread && misled_at_[at(source.thread)] <= source.index && mislead(e.thread, e.index);
   }
 
-  bool mislead(std::int32_t thread, Time time) {
-    if (time >= misled_at_[at(thread)]) return false;
-    misled_at_[at(thread)] = time;
+  bool mislead(std::int32_t thread, std::int32_t index) {
+    if (index >= misled_at_[at(thread)]) return false;
+    misled_at_[at(thread)] = index;
     return true;
   }
 
@@ -282,7 +295,7 @@ class RunEnd {
       const auto found = std::ranges::find_if(thread.events, reads_released);
       if (found == thread.events.end()) continue;
       const Event<W>& e = event(*found);
-      wrong_.push_back({e.thread, time_of(e), {ViolationKind::use_after_free, run_.machine().place_of(e), e.address}});
+      wrong_.push_back({e.thread, e.index, {ViolationKind::use_after_free, run_.machine().place_of(e), e.address}});
     }
   }
 
@@ -301,18 +314,15 @@ class RunEnd {
     return found;
   }
 
-  // Conditions that were asked in advance, and turn out to fail or to depend on indeterminate bits.
-  void find_wrong_conditions() {
+  void find_checks_left_open() {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
-      const auto add = [&](const auto& asked, ViolationKind kind) {
-        wrong_.push_back({thread.number, time_behind(asked.n_events), {kind, {thread.number, asked.block, asked.pc}, 0}});
+      const auto add = [&](const auto& open) {
+        if (is_left_open(open.condition))
+          wrong_.push_back({thread.number, open.n_events - 1,
+                            {ViolationKind::uninitialised, {thread.number, open.block, open.pc}, 0}});
       };
-      for (const OpenCheck& check : thread.open_checks) {
-        if (is_left_open(check.condition)) add(check, ViolationKind::uninitialised);
-        else if (run_.machine().value(check.condition) == Value{0}) add(check, ViolationKind::assertion);
-      }
-      for (const OpenGuess& guess : thread.obligations->open_guesses)
-        if (is_left_open(guess.condition)) add(guess, ViolationKind::uninitialised);
+      std::ranges::for_each(thread.open_checks, add);
+      std::ranges::for_each(thread.obligations->open_guesses, add);
     }
   }
 
@@ -326,7 +336,7 @@ class RunEnd {
       };
       const auto found = std::ranges::find_if(thread.events, is_wrong);
       if (found != thread.events.end())
-        wrong_.push_back({thread.number, time_of(event(*found)),
+        wrong_.push_back({thread.number, event(*found).index,
                           {ViolationKind::uninitialised, run_.machine().place_of(event(*found)), 0}});
     }
   }
@@ -443,7 +453,7 @@ class RunEnd {
   Outcome& outcome_;
   std::vector<Value> state_;
   std::vector<Wrong> wrong_;
-  std::vector<Time> misled_at_;  // by thread: behind this event, what it does is not the program's
+  std::vector<std::int32_t> misled_at_;  // by thread: behind this event, what it does is not the program's
 };
 
 }  // namespace dekker::rsmc

@@ -166,8 +166,8 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 // - Whether somebody notices when a thread ends, other than the first thread when it has nothing to do but to join others; and
 //   whether that was known at the start, so that ends are events.
 // - What the first thread accesses early and other threads could notice; and what of it was known at the start.
-// - Whether it matters that the read of an update which releases may come before accesses that its write waits for; and
-//   whether that was known at the start. If not, the read waits for them, too.
+// - Whether it matters that the read of an update may come before accesses that its write waits for; and whether that was
+//   known at the start. If not, the read waits for them, too.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;

@@ -346,30 +346,29 @@ class _Oracle:
         after_release = dict(reads_after_release(structure))
         unset = undefined_uses(structure) if self.may_be_undefined else []
         checks = undecided_checks(structure) if self.may_be_undefined else ()
-        released = [(event.thread, 2 * event.index, use_after_free(event)) for event in after_release.values()]
-        used = [(event.thread, 2 * event.index, unset_value(event.span)) for event in unset]
-        decided = [(thread, 2 * check.n_events - 1, unset_value(check.span)) for thread, check in checks]
-        noted = [
-            (thread, 2 * failure.n_events - 1, Violation(failure.kind, failure.message, failure.span))
-            for thread, path in enumerate(structure.paths)
-            for failure in path.noted
-        ]
-        first = [*released, *used, *decided, *noted]
-        misled = misled_threads(structure, ((thread, moment) for thread, moment, _ in first))
-        found = [violation for thread, moment, violation in first if moment == misled[thread]]
+        released = [(event.thread, event.index, use_after_free(event)) for event in after_release.values()]
+        used = [(event.thread, event.index, unset_value(event.span)) for event in unset]
+        decided = [(thread, check.n_events - 1, unset_value(check.span)) for thread, check in checks]
+        first = [*released, *used, *decided]
+        misled = misled_threads(structure, ((thread, index) for thread, index, _ in first))
+        found = [violation for thread, index, violation in first if index == misled[thread]]
         failed = {thread: path for thread, path in enumerate(structure.paths) if path.status == "failed"}
         own = [path for thread, path in failed.items() if thread not in misled]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
+        noted = [(thread, failure) for thread, path in enumerate(structure.paths) for failure in path.noted]
+        for thread, failure in noted:
+            if thread not in misled or failure.n_events <= misled[thread]:
+                found.append(Violation(failure.kind, failure.message, failure.span))
         misused = list(writes_after_release(structure, accepted.co))
         outside = (item for item in self._outside(structure) if item[0] not in unset)
         for event, violation in [*misused, *outside]:
-            if event.thread not in misled or 2 * event.index <= misled[event.thread]:
+            if event.thread not in misled or event.index <= misled[event.thread]:
                 found.append(violation)
         for violation in found:
             if violation.kind == UNSUPPORTED:
                 raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
-        return bool(failed or misled or misused)
+        return bool(failed or noted or misled or misused)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:
@@ -416,19 +415,19 @@ def unset_value(span: Span | None) -> Violation:
 
 
 def misled_threads(structure: Structure, places: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Threads that go wrong, given with the moment when they do, and those that hear of what follows: each with that of
-    the first such event. Events have even moments, conditions that are asked between them odd ones."""
+    """Threads that go wrong, given with the index of the event where they do, and those that hear of what follows: each
+    with the index of the first such event."""
     misled: dict[int, int] = {}
-    for thread, moment in places:
-        misled[thread] = min(moment, misled.get(thread, moment))
+    for thread, index in places:
+        misled[thread] = min(index, misled.get(thread, index))
     heard = [(structure.events[write], structure.events[read]) for write, read in pairs(structure.rf)]
     heard = [(write, read) for write, read in heard if not write.initial and write.thread != read.thread]
     known: dict[int, int] = {}
     while known != misled:
         known = dict(misled)
         for write, read in heard:
-            if write.thread in misled and misled[write.thread] <= 2 * write.index:
-                misled[read.thread] = min(2 * read.index, misled.get(read.thread, 2 * read.index))
+            if misled.get(write.thread, write.index + 1) <= write.index:
+                misled[read.thread] = min(read.index, misled.get(read.thread, read.index))
     return misled
 
 

@@ -171,7 +171,7 @@ static void *thread(void *number) {
 
 @pytest.mark.parametrize("model", ["rc11", "power", "aarch64", "riscv"])
 def test_a_queue_lock_has_no_dead_ends(tmp_path: Path, model: str) -> None:
-    """The write of an update that releases waits for more than its read, which waits for that as well."""
+    """The write of an update may wait for more than its read, which then waits for that as well."""
     found = rsmc.run(task_of(tmp_path, QUEUE_LOCK, model, "assert(count == 4);"))
     assert (found.statistics["complete"], found.statistics["abandoned"]) == (78, 0)
     assert not found.violations
