@@ -13,6 +13,7 @@ from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.states import engine as states
 from dekker.errors import UnsupportedError
 from dekker.fuzz.heap import heap_program
+from dekker.fuzz.kinds import KINDS
 from dekker.ir.passes.reuse import reuse_freed_memory, reuses_freed_memory
 from dekker.ir.text import parse_program
 from dekker.models import load_model
@@ -26,6 +27,7 @@ from dekker.task import Limits, Task
 
 PROGRAMS = Path(__file__).parents[1] / "corpus" / "reuse"
 LIMITS = Limits(unroll=4, counts_known_rounds=False, stop_at_first=True)
+LIMITS_OF_ALL = Limits(unroll=2, counts_known_rounds=False)
 HOLDS, FAILS = Verdict.SAFE, Verdict.UNSAFE
 
 TABLE = {
@@ -287,6 +289,17 @@ function main() {
   q = allocate 8
 }
 """
+
+
+@pytest.mark.parametrize(("number", "model"), [(3_500_001_624, "sc"), (3_000_038_192, "riscv")])
+def test_memory_is_lost_where_it_was_taken_last(number: int, model: str) -> None:
+    """Several threads take the same memory in turn: the order of what they write to it tells who was last."""
+    drawn = KINDS["reuse"].draw(number)
+    assert drawn.model == model
+    task = Task(prepare(drawn.program, load_model(model)), load_model(model), LIMITS_OF_ALL, examples=True)
+    found = list(violations_of(task, rsmc.NAME, rsmc.run(task)))
+    assert "leak" in {violation.finding.kind for violation in found}
+    assert all(violation.witness is not None for violation in found)
 
 
 def test_transform_says_what_it_does_not_handle() -> None:

@@ -22,7 +22,7 @@ class LeakFinder {
       follow(object.start, object.size);
     }
     for (std::size_t i = 0; i < objects_.size(); ++i)
-      if (!reached_[i] && !objects_[i].is_own && !is_used_again(i) && !is_released(run, objects_[i])) lost_.push_back(objects_[i]);
+      if (!reached_[i] && !objects_[i].is_own && !is_used_again(i)) note_lost(run, objects_[i]);
   }
 
   const std::vector<AllocatedObject>& lost() const { return lost_; }
@@ -60,11 +60,18 @@ class LeakFinder {
     return std::any_of(objects_.begin() + static_cast<std::ptrdiff_t>(i) + 1, objects_.end(), is_same);
   }
 
-  static bool is_released(const Run<W>& run, const AllocatedObject& object) {
-    return object.is_released || std::ranges::any_of(run.locations(), [&](const Location<W>& location) {
-      return location.address == Machine<W>::header_of(object.start) && !location.order.empty() &&
-             run.event(location.order.back()).is_release;
-    });
+  // An object that came back is lost where it was taken last, which the order of the writes to its header tells.
+  void note_lost(const Run<W>& run, AllocatedObject object) {
+    const Event<W>* const last = last_of_header(run, object);
+    if (object.is_released || (last != nullptr && last->is_release)) return;
+    if (last != nullptr && last->is_renewal) object.place = run.machine().place_of(*last);
+    lost_.push_back(object);
+  }
+
+  static const Event<W>* last_of_header(const Run<W>& run, const AllocatedObject& object) {
+    for (const Location<W>& location : run.locations())
+      if (location.address == Machine<W>::header_of(object.start) && !location.order.empty()) return &run.event(location.order.back());
+    return nullptr;
   }
 
   const std::vector<AllocatedObject>& objects_;

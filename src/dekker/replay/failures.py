@@ -175,16 +175,19 @@ def _leaks(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Ite
         for found in [item for item in lost.values() if any(item.start <= p < _end(item) for p in pointers)]:
             del lost[found.start]
             pending.append((found.start, found.size))
-    freed = {
-        event.address
+    last = {
+        event.address: done
         for number, event in enumerate(execution.events)
-        if (done := _done(runs, event)) and done.release and not execution.relations["co"][number]
+        if (done := _done(runs, event)) and (done.release or done.renewal) and not execution.relations["co"][number]
     }
     for start in lost:
         item = (world.renewals.get(start) or [lost[start]])[-1]
-        if not (item.local or item.permanent or item.start in gone or item.header in freed):
+        taken = last.get(item.header)
+        is_freed = item.start in gone or (taken is not None and taken.release)
+        if not (item.local or item.permanent or is_freed):
+            thread, stack = (item.thread, item.stack) if taken is None else (taken.event.thread, taken.stack)
             message = f"the {item.size} bytes that are allocated here are lost: at the end nothing points to them"
-            yield Failure("leak", message, item.thread, item.stack, item.start, item.size)
+            yield Failure("leak", message, thread, stack, item.start, item.size)
 
 
 def _end(allocation: Allocation) -> int:
