@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import ModuleType
 
 import pytest
 
@@ -106,3 +107,12 @@ def test_what_everything_waits_for_is_not_guessed() -> None:
     text += "function writes() {\nstore.8 [&x] = 1\n}\nthread t0 runs reads\nthread t1 runs writes\nobserve [x].8\n"
     result = rsmc.run(Task(parse_program(Source("test.ir", text)), load_model("power")))
     assert (sum(result.states.values()), result.statistics["abandoned"]) == (9, 0)
+
+
+@pytest.mark.parametrize("engine", [axiomatic, rsmc])
+@pytest.mark.parametrize("offset", [1, 8, 4096])
+def test_in_front_of_the_null_pointer_is_no_object(engine: ModuleType, offset: int) -> None:
+    text = f"program p\narchitecture C\nobject x[8]\nfunction main() {{\n  store.8 [q sub.64 {offset}] = 1\n}}\n"
+    program = parse_program(Source("p.ir", f"{text}thread main runs main\nobserve [x].8\n"))
+    result = engine.run(Task(program, load_model("power"), Limits(counts_known_rounds=False)))
+    assert {violation.kind for violation in result.violations} == {"memory"}

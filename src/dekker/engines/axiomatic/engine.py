@@ -27,7 +27,7 @@ from dekker.engines.axiomatic.path import Discovered, Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
 from dekker.engines.axiomatic.states import final_state
-from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED, UNSUPPORTED
+from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED, UNSUPPORTED, start_address
 from dekker.engines.axiomatic.traces import trace
 from dekker.engines.axiomatic.unset import undecided_checks, undefined_uses
 from dekker.errors import UnsupportedError
@@ -381,7 +381,8 @@ class _Oracle:
 
     def _is_in_object(self, structure: Structure, event: Event) -> bool:
         source = structure.path_event(event)
-        if event.address >= SYNCHRONISATION_START or source.release or source.renewal:
+        is_of_threads = SYNCHRONISATION_START <= event.address < start_address(len(structure.paths))
+        if is_of_threads or source.release or source.renewal:
             return True
         if any(start + FREED_WORD == event.address for start, _ in self.discovered.freed):
             return True
