@@ -291,6 +291,24 @@ def test_an_interrupt_says_what_was_covered(tmp_path: Path, address: str) -> Non
     assert read_checkpoint(state).progress.rest.units
 
 
+def test_a_result_that_is_fetched_while_the_client_closes_arrives(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the thread that fetches it waits forever, and the process for that thread."""
+    fetching, fetch = threading.Event(), distributed.Future.result
+
+    def slow_fetch(future: Any) -> Any:
+        fetching.set()
+        time.sleep(0.5)
+        return fetch(future)
+
+    monkeypatch.setattr(distributed.Future, "result", slow_fetch)
+    with dask_crew(address) as crew:
+        promise = crew.submit(int, "7")
+        assert fetching.wait(60)
+    assert promise.result(timeout=60) == 7
+
+
 def test_an_interrupt_while_a_local_cluster_starts_is_heeded(
     monkeypatch: pytest.MonkeyPatch, heeds_interrupts: None
 ) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, InvalidStateError
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
@@ -46,6 +47,8 @@ class DaskCrew(Crew):
         self._address = address
         self._slots = 0
         self._looked: float | None = None
+        self._fetching = threading.Lock()
+        self._is_closed = False
 
     def slots(self) -> int:
         now = time.monotonic()
@@ -75,10 +78,11 @@ class DaskCrew(Crew):
         sent: distributed.Future,
     ) -> None:
         """In a thread of Dask's. Whatever happens, the promise is kept."""
-        if promise.done():
-            return
         try:
-            version, result = sent.result()
+            with self._fetching:
+                if promise.done() or self._is_closed:
+                    return
+                version, result = sent.result()
             if version != dekker_version():
                 raise _other_version(version)
             promise.set_result(result)
@@ -93,6 +97,11 @@ class DaskCrew(Crew):
             _break(promise, self._lost())
         except BaseException as error:
             _break(promise, error)
+
+    def close(self) -> None:
+        """Dask waits forever for a result that is fetched while its client closes, and the process for Dask."""
+        with self._fetching:
+            self._is_closed = True
 
     def run_everywhere(self, function: Callable[[], T]) -> list[T]:
         """By each worker, once, beside what it does."""
@@ -117,14 +126,15 @@ def dask_crew(address: str, jobs: int | None = None) -> Iterator[DaskCrew]:
     name, _, number = address.partition(":")
     with _quiet():
         if name != LOCAL:
-            with _client(address) as client:
-                yield _ready(client, address)
+            with _client(address) as client, closing(_ready(client, address)) as crew:
+                yield crew
             return
         with (
             _local_cluster(_local_workers(number, jobs)) as cluster,
             distributed.Client(cluster) as client,
+            closing(_ready(client, address)) as crew,
         ):
-            yield _ready(client, address)
+            yield crew
 
 
 @contextmanager
