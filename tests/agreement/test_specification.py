@@ -76,8 +76,8 @@ def _step(draw: random.Random, register: str, index: int) -> list[str]:
 
 
 def answer(result: Result) -> object:
-    kinds = sorted({violation.kind for violation in result.violations})
-    return sorted(result.states.items()), kinds, result.deadlocks
+    told = sorted({(violation.kind, str(violation.span)) for violation in result.violations})
+    return sorted(result.states.items()), told, result.deadlocks
 
 
 def disagreement(seed: int, model_name: str) -> str | None:

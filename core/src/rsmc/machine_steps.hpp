@@ -232,15 +232,22 @@ void Machine<W>::note_await_start(ThreadState<W>& state) {
   state.await_starts.push_back({depth, state.pc, state.events.size()});
 }
 
-// What a loose one says may be known only later; the thread does not wait for it.
+// A thread does not wait for what a loose one says, and goes on behind one that fails because of what it has read, known
+// or not: what it does then may be the reason. In a loop without events nothing new would come of that.
 template <std::size_t W>
 void Machine<W>::check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-  if (instruction.is_loose && !known(state, instruction.value)) {
-    state.open_checks.push_back({evaluate(state, instruction.value).node, state.block, pc, static_cast<std::int32_t>(state.events.size())});
+  const bool is_known = known(state, instruction.value);
+  if (is_known && truth(state, instruction.value)) {
+    if (!instruction.is_loose) merge(state.control, sources_of(state, instruction.value));
     return;
   }
-  if (!instruction.is_loose) merge(state.control, sources_of(state, instruction.value));
-  if (!truth(state, instruction.value)) fail(state, pc, ViolationKind::assertion, 0);
+  const auto n_events = static_cast<std::int32_t>(state.events.size());
+  const auto is_again = [&](const OpenCheck& open) { return open.block == state.block && open.pc == pc && open.n_events == n_events; };
+  const bool ends = !instruction.is_loose || sources_of(state, instruction.value).empty() || std::ranges::any_of(state.open_checks, is_again);
+  if (is_known && ends)
+    fail(state, pc, ViolationKind::assertion, 0);
+  else
+    state.open_checks.push_back({evaluate(state, instruction.value).node, state.block, pc, n_events});
 }
 
 template <std::size_t W>
