@@ -116,7 +116,7 @@ void transfer_kind(Io& io, T& kind, std::uint8_t last) {
 template <class Io, class T>
 void transfer_item(Io& io, T& item) {
   transfer_key(io, item.event);
-  transfer_kind(io, item.kind, static_cast<std::uint8_t>(ItemKind::choice));
+  transfer_kind(io, item.kind, static_cast<std::uint8_t>(ItemKind::displaced));
   transfer_key(io, item.parameter);
   io(item.chosen);
   io(item.stamp);

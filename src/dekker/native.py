@@ -144,15 +144,18 @@ Known = tuple[
     list[int],
     bool,
     bool,
+    bool,
+    bool,
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
 whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
-must be apart, and whether they are; the numbers of threads, by parent and order."""
+must be apart, and whether they are; whether the program ends with threads that were not joined, and was known to; the
+numbers of threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, [])
+NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, False, False, [])
 
 
 @dataclass(frozen=True)

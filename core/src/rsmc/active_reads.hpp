@@ -32,15 +32,18 @@ class ActiveReads {
     return at(key.index) < of_thread.size() ? of_thread[at(key.index)] : nullptr;
   }
 
+  // A read that was displaced is active again, within its first activation.
   void begin(Key key, Activation<W>& activation) {
+    outer_.push_back(find(key));
     opened_.push_back({key, &activation});
     set(key, &activation);
   }
 
   // The one that began last.
   void end() {
-    set(opened_.back().first, nullptr);
+    set(opened_.back().first, outer_.back());
     opened_.pop_back();
+    outer_.pop_back();
   }
 
   // Outermost first.
@@ -74,6 +77,7 @@ class ActiveReads {
 
   std::vector<std::vector<Activation<W>*>> by_place_;
   std::vector<std::pair<Key, Activation<W>*>> opened_;
+  std::vector<Activation<W>*> outer_;  // of the same read, by activation
 };
 
 }  // namespace dekker::rsmc

@@ -220,12 +220,14 @@ class Explorer {
   }
 
   // With what was written last; to try all would cost more than it saves.
-  bool may_go_on(EventId id) {
+  bool may_go_on(EventId id) { return goes_on_with(id, run_.location_of(id), run_.n_sources(id) - 1); }
+
+  bool goes_on_with(EventId id, std::uint32_t place, std::size_t source) {
     const Mark before = run_.mark();
-    const std::uint32_t place = run_.location_of(id);
-    const bool found = run_.commit_read(id, place, run_.n_sources(id) - 1) && run_.status_of(id) == ThreadStatus::running;
+    const std::size_t n_events = run_.events_of(event(id).thread).size();
+    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !ends_waiting(run_, id, n_events);
     run_.undo(before);
-    return found;
+    return result;
   }
 
   void explore_write(EventId id) {
@@ -270,8 +272,9 @@ class Explorer {
     active_.begin(key, activation);
     const std::uint64_t ends_before = n_ends();
     const std::size_t floor = run_.lowest_source(id, place);
+    bool is_stale = false;
     for (std::size_t source = run_.location(place).order.size() + 1; source-- > floor && !stopped();) {
-      explore_read_from(id, place, source);
+      is_stale = explore_read_from(id, place, source, is_stale ? IfWaiting::stale : IfWaiting::sleeps) || is_stale;
       run_.undo(before);
     }
     explore_forwarded_failure(id, activation);
@@ -338,14 +341,23 @@ class Explorer {
     explore();
   }
 
-  void explore_read_from(EventId id, std::uint32_t place, std::size_t source) {
+  // What becomes of a read with which its thread waits.
+  enum class IfWaiting : std::uint8_t {
+    sleeps,
+    stale,      // nothing: the model allows a later source
+    displaced,  // it is put off, if its thread goes on with the write before this one
+  };
+
+  // Returns whether the model allows this source.
+  bool explore_read_from(EventId id, std::uint32_t place, std::size_t source, IfWaiting if_waiting) {
     const Mark before = run_.mark();
     const Activation<W>& activation = *active_.find(run_.key_of(id));
-    explore_read_as(activation.only_success ? ItemKind::successful_read : ItemKind::read, id, place, source);
+    const bool is_allowed = explore_read_as(activation.only_success ? ItemKind::successful_read : ItemKind::read, id, place, source, if_waiting);
     run_.undo(before);
-    if (!may_fail_by_chance(id, activation) || stopped()) return;
-    explore_read_as(ItemKind::failed_read, id, place, source);
+    if (!may_fail_by_chance(id, activation) || stopped()) return is_allowed;
+    explore_read_as(ItemKind::failed_read, id, place, source, IfWaiting::stale);
     run_.undo(before);
+    return is_allowed;
   }
 
   // Is it an update whose write would have to follow at once, but another has the place?
@@ -354,25 +366,49 @@ class Explorer {
            run_.update_from(id, place, source, kind).has_value();
   }
 
-  void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
-    if (is_doomed(kind, id, place, source)) return;
+  bool explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source, IfWaiting if_waiting) {
+    const Mark before = run_.mark();
+    if (!run_.is_open(id, place, source)) {
+      wait(id, place, source, if_waiting);
+      return true;
+    }
+    if (is_doomed(kind, id, place, source)) return false;
     const std::size_t n_events = run_.events_of(event(id).thread).size();
     const bool was_running = run_.status_of(id) == ThreadStatus::running;
     const bool is_last = event(id).role == Role::plain && source == maximality_.last_place(id, place);
     if (!run_.commit_read(id, place, source, kind)) {
       if (is_last) note_not_last(id);
-      return;
+      return false;
     }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
     if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
       if (kind == ItemKind::failed_read && run_.thread_of(id).is_left_out) {
         ++outcome_.statistics.left_out;
-        return;
+        return true;
       }
-      active_.find(run_.key_of(id))->sleeps = true;
-      return;
+      const bool is_noticed = if_waiting != IfWaiting::sleeps && stale_waits_matter();
+      run_.undo(before);
+      if (is_noticed) active_.find(run_.key_of(id))->sleeps = true;
+      wait(id, place, source, if_waiting);
+      return true;
     }
     explore_rest_of_step(id, place, source);
+    return true;
+  }
+
+  // A thread need not be seen to wait because its read is stale, or fails by chance: what others do meanwhile they can also
+  // do after the read has seen what came last. Unless the program may end meanwhile, or the read itself raises a flag.
+  bool stale_waits_matter() { return run_.may_end_unjoined() || run_.raised_flags() != 0; }
+
+  void wait(EventId read, std::uint32_t place, std::size_t source, IfWaiting if_waiting) {
+    if (if_waiting == IfWaiting::stale) return;
+    Activation<W>& activation = *active_.find(run_.key_of(read));
+    if (if_waiting == IfWaiting::sleeps || !goes_on_with(read, place, source - 1)) {
+      activation.sleeps = true;
+      return;
+    }
+    run_.commit_displacement(read, run_.location(place).order[source - 1], activation.stamp);
+    explore();
   }
 
   // In a run that goes on only to find races, what could be taken from an own update before that found no place.
@@ -501,6 +537,7 @@ class Explorer {
     for (std::size_t i = 0; i < run_.items().size(); ++i) {
       const Event<W>& e = event(access);
       const Event<W>& load = event(run_.items()[i].event);
+      if (run_.items()[i].kind == ItemKind::displaced) continue;
       if ((load.kind != EventKind::read && !load.failed_early) || load.address != e.address || load.size != e.size) continue;
       if (past.test(i) && run_.joins_halves() && !least_past.test(i)) run_.note_split();
       if (past.test(i)) continue;
@@ -528,8 +565,10 @@ class Explorer {
   // have to read from this one.
   void detect_update_races(EventId id, std::uint32_t place, std::size_t floor) {
     const std::size_t n_writes = run_.location(place).order.size();
-    for (std::size_t source = floor; source <= n_writes; ++source)
+    for (std::size_t source = floor; source <= n_writes; ++source) {
+      if (!run_.is_open(id, place, source)) continue;
       if (const auto update = run_.update_from(id, place, source)) detect_races_of_update(id, *update, place, source);
+    }
   }
 
   void detect_races_of_update(EventId id, const typename Run<W>::Update& update, std::uint32_t place, std::size_t source) {
@@ -594,6 +633,10 @@ class Explorer {
     const Event<W>& e = event(item.event);
     TemplateItem result{run_.key_of(item.event), item.kind, {}, 0, e.stamp};
     switch (item.kind) {
+      case ItemKind::displaced:
+        result.parameter = run_.key_of(run_.displacement_at(i).by);
+        result.stamp = run_.displacement_at(i).stamp;
+        break;
       case ItemKind::read:
       case ItemKind::failed_read:
       case ItemKind::successful_read: result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from); break;
@@ -674,7 +717,7 @@ class Explorer {
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
       if (!parts_update(store, place, position) && run_.commit_write(store, place, position)) {
         run_.set_stamp(store, next.stamp);
-        read_from_new(run_.event_at(load), store);
+        read_from_new(run_.event_at(load), store, IfWaiting::sleeps);
       }
       run_.undo(before);
       if (stopped()) return;
@@ -690,16 +733,18 @@ class Explorer {
     run_.set_stamp(read, next.stamp);
     if (commit_second_half(write, place, source)) {
       run_.set_stamp(write, next.stamp);
-      read_from_new(run_.event_at(load), write);
+      const bool is_last = run_.location(place).order.back() == write;
+      const bool is_displaced = is_last && displaces(order_, run_, run_.event_at(load));
+      read_from_new(run_.event_at(load), write, is_displaced ? IfWaiting::displaced : IfWaiting::sleeps);
     }
   }
 
   // The store was just committed for the sake of the load.
-  void read_from_new(EventId load, EventId store) {
+  void read_from_new(EventId load, EventId store, IfWaiting if_waiting) {
     const std::uint32_t place = run_.location_of(load);
     const std::size_t source = run_.location(place).position_of(store);
     const Mark before = run_.mark();
-    explore_read_from(load, place, source);
+    explore_read_from(load, place, source, if_waiting);
     run_.undo(before);
     if (!may_be_update(load) || stopped()) return;
     if (const auto update = run_.update_from(load, place, source)) detect_races_of_update(load, *update, place, source);
@@ -718,7 +763,7 @@ class Explorer {
       ends_are_written_ = false;
       if (outcome_.stop == Stop::traces) run_.undo(before);
     } else {
-      end_.note();
+      end_.note(run_.sleepers().empty() || maximality_.stands_for_others());
     }
     if (sampler_) sampler_->leaf_weight = sampler_->weight;
     if (!ends_are_written_) keep_uncounted();

@@ -80,6 +80,15 @@ class Knowledge {
     throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on: may threads wait when the program ends?
+  bool may_end_unjoined() const { return known_.ended_unjoined_before; }
+
+  void note_unjoined_end() {
+    const std::lock_guard hold(mutex_);
+    known_.ends_unjoined = true;
+    if (!known_.ended_unjoined_before) throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);

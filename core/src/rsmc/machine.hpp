@@ -60,6 +60,10 @@ class Machine {
   bool joins_halves() const { return !waiting_reads_.empty(); }
   void note_split() const { knowledge_.note_split(); }
 
+  // May threads wait when the program ends?
+  bool may_end_unjoined() const { return knowledge_.may_end_unjoined(); }
+  void note_unjoined_end() const { knowledge_.note_unjoined_end(); }
+
   // How many accesses and fences the only thread did before others existed.
   std::uint64_t n_alone() const { return n_alone_; }
 
@@ -406,6 +410,8 @@ class Machine {
   std::optional<bool> wrote_in_round(const ThreadState<W>& state) const;
   static std::vector<bool> await_targets(const Block& block);
   static std::vector<bool> awaited(const Block& block);
+  static bool may_wait(const Instruction& instruction);
+  static bool is_local(const Instruction& instruction);
   static void note_await_start(ThreadState<W>& state);
   void check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   static void fail(ThreadState<W>& state, std::int32_t pc, ViolationKind kind, Address address);

@@ -208,17 +208,32 @@ std::vector<bool> Machine<W>::await_targets(const Block& block) {
 }
 
 // Instructions that are followed by an await or assumption, with nothing but assignments between.
+// From where it may come to waiting, with no event on the way but one at that place.
 template <std::size_t W>
 std::vector<bool> Machine<W>::awaited(const Block& block) {
-  std::vector<bool> result(block.code.size() + 1, false);  // a thread that does nothing begins and ends, too
-  bool is_next = false;
-  for (std::size_t pc = block.code.size(); pc-- > 0;) {
-    const Operation operation = block.code[pc].operation;
-    result[pc] = is_next;
-    const bool waits = operation == Operation::assume && !block.code[pc].is_loose;
-    if (operation != Operation::assign) is_next = operation == Operation::await || waits;
+  std::vector<bool> waits(block.code.size() + 1, false), result = waits;  // a thread that does nothing begins and ends, too
+  for (bool is_new = true; is_new;) {
+    is_new = false;
+    for (std::size_t pc = block.code.size(); pc-- > 0;) {
+      const Instruction& instruction = block.code[pc];
+      result[pc] = std::ranges::any_of(BlockLoops::successors(block.code, pc), [&](std::size_t next) { return waits[next]; });
+      const bool found = may_wait(instruction) || (is_local(instruction) && result[pc]);
+      is_new = is_new || found != waits[pc];
+      waits[pc] = found;
+    }
   }
   return result;
+}
+
+template <std::size_t W>
+bool Machine<W>::may_wait(const Instruction& instruction) {
+  return instruction.operation == Operation::await || (instruction.operation == Operation::assume && !instruction.is_loose);
+}
+
+template <std::size_t W>
+bool Machine<W>::is_local(const Instruction& instruction) {
+  const Operation operation = instruction.operation;
+  return operation == Operation::assign || operation == Operation::branch || operation == Operation::jump;
 }
 
 template <std::size_t W>

@@ -16,7 +16,8 @@
 //    what the first half read;
 //  - of the outcomes of a compare-exchange that are told apart before it reads, failure is the one; of a
 //    store-conditional failure, unless that only means another attempt; of a choice the lowest value;
-//  - a read sleeps if what it would read last made its thread wait, or try a store-conditional again that goes elsewhere.
+//  - a read sleeps if what it would read last made its thread wait, or try a store-conditional again that goes elsewhere;
+//  - it is displaced if that was on the way to what it would read last.
 #pragma once
 
 #include "rsmc/active_reads.hpp"
@@ -42,6 +43,13 @@ bool ends_waiting(const Run<W>& run, EventId read, std::size_t n_events) {
   return true;
 }
 
+// Are there updates that displace this read, instead of leaving it asleep?
+template <std::size_t W>
+bool displaces(const CommitOrder& order, const Run<W>& run, EventId read) {
+  const Role role = run.event(read).role;
+  return order.in_order && !run.may_end_unjoined() && (role == Role::update_read || role == Role::linked_load);
+}
+
 // Commits that the store-conditional fails, whose load was just committed. Does its thread then only try again?
 template <std::size_t W>
 bool fails_to_try_again(Run<W>& run, EventId conditional) {
@@ -65,8 +73,14 @@ class Maximality {
       if (past.test(i) && run_.items()[i].kind == ItemKind::failure) return false;
     add_second_halves(past, activation.run_size);
     for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
-      if (!past.test(i) && !came_last(run_.items()[i], past)) return false;
+      if (!past.test(i) && !came_last(i, past)) return false;
     return true;
+  }
+
+  // Of runs without some reads, which differ only in whether these sleep or what displaced them: is this the one to count?
+  bool stands_for_others() {
+    return std::ranges::all_of(run_.displacements(), [&](const Displacement& d) { return leads_behind(d, Bits::all()); }) &&
+           std::ranges::none_of(run_.sleepers(), [&](EventId id) { return is_displaced_before(id, last_for(id, Bits::all())); });
   }
 
   // What a continuation with this past keeps of the run. The second half of an update goes with the first if the past
@@ -129,8 +143,10 @@ class Maximality {
     return e.chosen_by != no_event && event(e.chosen_by).stamp == event(e.partner).stamp;
   }
 
-  bool came_last(const RunItem<W>& item, const Bits& past) {
+  bool came_last(std::size_t i, const Bits& past) {
+    const RunItem<W>& item = run_.items()[i];
     switch (item.kind) {
+      case ItemKind::displaced: return leads_behind(run_.displacement_at(i), past);
       case ItemKind::read: return read_came_last(event(item.event), past);
       case ItemKind::write: return write_came_last(item.event, past);
       case ItemKind::choice: return is_default(item.event);
@@ -215,15 +231,46 @@ class Maximality {
     return chosen == (always_succeeds(conditional) ? status_succeeded : status_failed);
   }
 
+  bool leads_behind(const Displacement& displacement, const Bits& past) const {
+    return run_.leads_behind(displacement, run_.predecessor(location_of(displacement.by), displacement.stamp, past));
+  }
+
   bool may_sleep(EventId sleeper, const Bits& past) {
-    const std::vector<EventId>& order = run_.location(run_.find_location(event(sleeper).address)).order;
-    std::size_t source = order.size();
-    while (source > 0 && !is_previous(order[source - 1], event(sleeper), past)) --source;
+    const EventId last = last_for(sleeper, past);
+    return waits_with(sleeper, last) && !is_displaced_before(sleeper, last);
+  }
+
+  const Location<W>& location_of(EventId access) const { return run_.location(run_.find_location(event(access).address)); }
+
+  EventId last_for(EventId read, const Bits& past) const {
+    return run_.predecessor(location_of(read), event(read).stamp, past);
+  }
+
+  bool waits_with(EventId sleeper, EventId write) {
+    const std::uint32_t place = run_.find_location(event(sleeper).address);
+    const std::size_t source = write == no_event ? 0 : run_.location(place).position_of(write);
+    if (!run_.is_open(sleeper, place, source)) return true;
     const auto before = run_.mark();
     const std::size_t n_events = run_.events_of(event(sleeper).thread).size();
     const bool result = run_.wake(sleeper, source) && (ends_waiting(run_, sleeper, n_events) || tries_in_vain(sleeper));
     run_.undo(before);
     return result;
+  }
+
+  // Was it displaced on the way to where this came last?
+  bool is_displaced_before(EventId sleeper, EventId last) {
+    if (!displaces(order_, run_, sleeper)) return false;
+    for (EventId write = last; write != no_event && event(write).stamp > event(sleeper).stamp;) {
+      const EventId earlier = run_.predecessor(location_of(sleeper), event(sleeper).stamp, write);
+      if (takes(write, earlier) && waits_with(sleeper, write) && !waits_with(sleeper, earlier)) return true;
+      write = earlier;
+    }
+    return false;
+  }
+
+  // Is it the write of an update that reads from the other?
+  bool takes(EventId write, EventId other) const {
+    return event(write).role != Role::plain && event(event(write).partner).read_from == other;
   }
 
   bool tries_in_vain(EventId read) {

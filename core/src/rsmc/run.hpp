@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "rsmc/commit_before.hpp"
+#include "rsmc/displaced_reads.hpp"
 #include "rsmc/matrix.hpp"
 #include "rsmc/unit.hpp"
 
@@ -50,7 +51,7 @@ class Run {
  public:
   using Bits = FixedBits<W>;
 
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, settled, early };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, settled, early, displaced };
 
   struct TrailEntry {
     Change change;
@@ -98,7 +99,23 @@ class Run {
   void skip_stamps(std::uint64_t stamp) { last_stamp_ = std::max(last_stamp_, stamp); }
   void set_stamp(EventId id, std::uint64_t stamp) { machine_.event(id).stamp = stamp; }
 
-  Bits past_of(EventId id, EventId source) const { return commit_before_.past_of(items_, id, source); }
+  Bits past_of(EventId id, EventId source) const {
+    Bits past = commit_before_.past_of(items_, id, source);
+    for (const Displacement& displacement : displacements_)
+      if (displacement.read == id) include_item(displacement.item, past);
+    return past;
+  }
+  // Has the first thread joined this one?
+  bool has_joined(std::int32_t thread) const {
+    return std::ranges::any_of(events_of(first_thread), [&](EventId id) {
+      const Event<W>& e = machine_.event(id);
+      return e.role == Role::synchronised && e.state == EventState::committed && e.waits_for == thread;
+    });
+  }
+
+  bool may_end_unjoined() const { return machine_.may_end_unjoined(); }
+  void note_unjoined_end() const { machine_.note_unjoined_end(); }
+
   bool joins_halves() const { return machine_.joins_halves(); }
   Bits least_past_of(EventId id, EventId source) const {
     return commit_before_.template past_of<&RunItem<W>::least_past>(items_, id, source);
@@ -302,6 +319,50 @@ class Run {
 
   const std::vector<EventId>& sleepers() const { return sleepers_; }
 
+  // The read is not committed yet; with this update it would wait.
+  void commit_displacement(EventId id, EventId by, std::uint64_t stamp) {
+    if (items_.size() >= Bits::capacity) throw CapacityNeeded{machine_.place_of(event(id))};
+    Bits past = past_of(id, no_event);
+    include_item(event(by).run_index, past);
+    displacements_.push_back({id, by, stamp, items_.size()});
+    items_.push_back({id, ItemKind::displaced, past, past});
+    trail_.push_back({Change::displaced, id, 0});
+  }
+
+  const std::vector<Displacement>& displacements() const { return displacements_; }
+  const Displacement& displacement_at(std::size_t item) const {
+    return *std::ranges::find(displacements_, item, &Displacement::item);
+  }
+
+  // The last write in coherence among those that were there at the stamp, and these.
+  EventId predecessor(const Location<W>& location, std::uint64_t stamp, const Bits& past) const {
+    for (std::size_t i = location.order.size(); i-- > 0;) {
+      const Event<W>& e = event(location.order[i]);
+      if (e.stamp <= stamp || past.test(e.run_index)) return location.order[i];
+    }
+    return no_event;
+  }
+  EventId predecessor(const Location<W>& location, std::uint64_t stamp, EventId write) const {
+    return predecessor(location, stamp, items_[event(write).run_index].past);
+  }
+
+  // Is the update that displaced the read this write, or one of its predecessors?
+  bool leads_behind(const Displacement& displacement, EventId write) const {
+    const Location<W>& location = locations_[find_location(event(displacement.by).address)];
+    while (write != no_event && write != displacement.by && event(write).stamp > displacement.stamp)
+      write = predecessor(location, displacement.stamp, write);
+    return write == displacement.by;
+  }
+
+  // May the read take this source, as far as it was displaced?
+  bool is_open(EventId read, std::uint32_t place, std::size_t source) const {
+    const EventId write = source == 0 ? no_event : locations_[place].order[source - 1];
+    return std::ranges::all_of(displacements_, [&](const Displacement& displacement) {
+      if (displacement.read != read) return true;
+      return write != no_event && leads_behind(displacement, predecessor(locations_[place], displacement.stamp, write));
+    });
+  }
+
   // At the end of a run, to see what a sleeping read could have seen.
   bool wake(EventId id, std::size_t source) {
     Event<W>& e = machine_.event(id);
@@ -358,6 +419,10 @@ class Run {
   // Returns false if the model does not allow it, as above.
   bool replay(const TemplateItem& item) {
     const EventId id = event_at(item.event);
+    if (item.kind == ItemKind::displaced) {
+      commit_displacement(id, event_at(item.parameter), item.stamp);
+      return true;
+    }
     const bool is_allowed = commit(id, item);
     set_stamp(id, item.stamp);
     return is_allowed;
@@ -365,6 +430,7 @@ class Run {
 
   bool commit(EventId id, const TemplateItem& item) {
     switch (item.kind) {
+      case ItemKind::displaced: return false;
       case ItemKind::choice:
         if (machine_.event(id).kind == EventKind::write) {
           location_of(machine_.event(id).partner);
@@ -892,13 +958,6 @@ class Run {
     }
   }
 
-  bool has_joined(std::int32_t thread) const {
-    return std::ranges::any_of(events_of(first_thread), [&](EventId id) {
-      const Event<W>& e = machine_.event(id);
-      return e.role == Role::synchronised && e.state == EventState::committed && e.waits_for == thread;
-    });
-  }
-
   bool commit_settled_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
     if (source != locations_[place].order.size()) return false;
     require_unnoticed(machine_.event(id));
@@ -1031,6 +1090,11 @@ class Run {
       return found ? events[i + 1] : no_event;
     }
     return no_event;
+  }
+
+  void include_item(std::size_t item, Bits& past) const {
+    past |= items_[item].past;
+    past.set(item);
   }
 
   void enter_items(EventId id, ItemKind kind, EventId source) {
@@ -1176,6 +1240,7 @@ class Run {
         e.state = EventState::pending;
         e.is_early = false;
         break;
+      case Change::displaced: displacements_.pop_back(); break;
       case Change::asleep:
         e.state = EventState::pending;
         sleepers_.pop_back();
@@ -1204,6 +1269,7 @@ class Run {
   std::vector<Location<W>> locations_;
   std::vector<TrailEntry> trail_;
   std::vector<EventId> sleepers_;
+  std::vector<Displacement> displacements_;
   std::vector<EarlyLocation> early_;
   std::size_t n_early_ = 0;        // events of the first thread
   std::size_t n_early_items_ = 0;

@@ -32,8 +32,10 @@ class RunEnd {
     return limits_.wants_examples && !is_like_others();
   }
 
-  void note() {
+  // `stands_for_others`: or else what waits here is counted in another run.
+  void note(bool stands_for_others) {
     Statistics& statistics = outcome_.statistics;
+    stands_for_others_ = stands_for_others;
     require_ordered_pieces(run_);
     if (note_violations()) {
       ++statistics.failed;
@@ -45,6 +47,7 @@ class RunEnd {
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
     } else if (any_thread(ThreadStatus::ended)) {
+      if (leaves_threads_unjoined()) run_.note_unjoined_end();
       finish_ended();
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
       ++statistics.blocked;
@@ -89,7 +92,7 @@ class RunEnd {
   }
 
   void finish_waiting() {
-    if (is_deadlock()) note_deadlock();
+    if (stands_for_others_ && is_deadlock()) note_deadlock();
     count_flags();
   }
 
@@ -115,6 +118,12 @@ class RunEnd {
     } else {
       ++outcome_.statistics.blocked;
     }
+  }
+
+  bool leaves_threads_unjoined() const {
+    return std::ranges::any_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
+      return thread.status != ThreadStatus::unborn && thread.status != ThreadStatus::ended && !run_.has_joined(thread.number);
+    });
   }
 
   bool may_wait(EventId sleeper) {
@@ -451,6 +460,7 @@ class RunEnd {
   std::atomic<std::uint64_t>& n_complete_;
   Run<W>& run_;
   Outcome& outcome_;
+  bool stands_for_others_ = true;
   std::vector<Value> state_;
   std::vector<Wrong> wrong_;
   std::vector<std::int32_t> misled_at_;  // by thread: behind this event, what it does is not the program's

@@ -26,6 +26,7 @@ enum class ItemKind : std::uint8_t {
   failure,
   sleep,  // of a read with which its thread would only wait
   choice,
+  displaced,  // a read that waits for what comes behind an update in its place (displaced_reads.hpp)
 };
 
 // A committed event with its parameter: the source of a read, the coherence predecessor of a write, a chosen value.

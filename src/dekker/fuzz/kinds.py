@@ -36,6 +36,8 @@ from dekker.fuzz.hardware import (
 from dekker.fuzz.heap import heap_program
 from dekker.fuzz.lang import lang_program
 from dekker.fuzz.lifetimes import lifetimes_program, on_the_heap
+from dekker.fuzz.locks import MODELS as LOCKS_MODELS
+from dekker.fuzz.locks import locks_program
 from dekker.fuzz.order_pairs import program_of as ordered_program
 from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
@@ -201,6 +203,7 @@ KINDS: dict[str, Kind] = {
     "c11": Kind(lambda seed: _drawn(seed, C11, OF_LANGUAGE), 10),
     "orders": Kind(_orders, 8),
     "resting": _of_ir(resting_program, RESTING_MODELS, 8),
+    "locks": _of_ir(locks_program, LOCKS_MODELS, 8),
     "delays": Kind(_delays, 7),
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),

@@ -168,6 +168,8 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 // - What the first thread accesses early and other threads could notice; and what of it was known at the start.
 // - Whether it matters that the read of an update may come before accesses that its write waits for; and whether that was
 //   known at the start. If not, the read waits for them, too.
+// - Whether the program ends although there are threads that the first one has not joined, so that they may wait then; and
+//   whether that was known at the start.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;
@@ -183,6 +185,8 @@ struct Known {
   std::set<Address> noticed_before;
   bool needs_split = false;
   bool splits = false;
+  bool ends_unjoined = false;
+  bool ended_unjoined_before = false;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
 
   bool operator==(const Known&) const = default;

@@ -1,0 +1,114 @@
+"""Random programs in which threads wait for the same words: acquire them by compare-exchange, test them first, try
+once, exchange them, and store to them without asking.
+
+Whether an acquisition that finds the lock held sleeps or is put off depends on all of this together.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from dekker.ir.program import Program
+from dekker.ir.text import parse_program
+from dekker.source import Source
+
+MODELS = ("sc", "tso", "pso", "cpp20", "rc11", "power", "aarch64", "riscv")
+LOCATIONS = "xy"
+LOCKS = "lm"
+
+
+class _Thread:
+    def __init__(self, random: Random, number: int, locks: str) -> None:
+        self.random = random
+        self.number = number
+        self.locks = locks
+        self.lines: list[str] = []
+        self.observed: list[str] = []
+        self.n_names = 0
+
+    def fresh(self, letter: str = "r") -> str:
+        self.n_names += 1
+        return f"{letter}{self.n_names}"
+
+    def access(self) -> None:
+        location = self.random.choice(LOCATIONS)
+        match self.random.randrange(5):
+            case 0 | 1:
+                self.lines.append(f"store.4 [&{location}] = {self.random.choice((1, 2))} relaxed")
+            case 2 | 3:
+                self.observed.append(self.fresh())
+                self.lines.append(f"{self.observed[-1]} = load.4 [&{location}] relaxed")
+            case _:
+                self.store(self.random.choice(self.locks), self.random.choice((0, 0, 1, 2)), "relaxed")
+
+    def store(self, lock: str, value: int, order: str = "release") -> None:
+        self.lines.append(f"store.4 [&{lock}] = {value} {order}")
+
+    def compare_exchange(self, lock: str, expected: int, desired: int) -> str:
+        old, success = self.fresh(), self.fresh()
+        self.lines.append(f"{old}, {success} = cmpxchg.4 [&{lock}] {expected} -> {desired} acquire/relaxed")
+        return success
+
+    def acquire(self, lock: str) -> None:
+        free = self.random.choice((0, 0, 0, 1))
+        again = self.fresh("again")
+        self.lines.append(f"{again}:")
+        form = self.random.randrange(6)
+        if form < 2:
+            seen = self.fresh()
+            self.lines.append(f"{seen} = load.4 [&{lock}] acquire")
+            self.lines.append(f"await {seen} eq.32 {free} -> {again}")
+        if form > 0:
+            success = self.compare_exchange(lock, free, self.random.choice((1, 1, 1, 2)))
+            self.lines.append(f"await {success} ne.32 0 -> {again}")
+
+    def critical_section(self, lock: str) -> None:
+        self.acquire(lock)
+        if self.random.random() < 0.7:
+            self.access()
+        if self.random.random() < 0.9:
+            self.store(lock, 0)
+
+    def try_once(self, lock: str) -> None:
+        end = self.fresh("end")
+        self.lines.append(f"branch {self.compare_exchange(lock, 0, 1)} eq.32 0 -> {end}")
+        self.access()
+        self.store(lock, 0)
+        self.lines.append(f"{end}:")
+
+    def update(self, lock: str) -> None:
+        self.observed.append(self.fresh())
+        operation = self.random.choice(("xchg", "add"))
+        self.lines.append(f"{self.observed[-1]} = rmw.{operation}.4 [&{lock}], {self.random.choice((0, 1))} relaxed")
+
+    def step(self) -> None:
+        lock = self.random.choice(self.locks)
+        if self.random.random() < 0.3:
+            self.access()
+        match self.random.randrange(10):
+            case 0:
+                self.access()
+            case 1:
+                self.update(lock)
+            case 2:
+                self.try_once(lock)
+            case _:
+                self.critical_section(lock)
+
+    def text(self) -> str:
+        return "\n".join((f"function P{self.number}() {{", *self.lines, "}", ""))
+
+
+def locks_program(seed: int) -> Program:
+    random = Random(seed)
+    locks = random.choice((LOCKS[:1], LOCKS[:1], LOCKS[:1], LOCKS))
+    threads = [_Thread(random, number, locks) for number in range(random.choice((2, 3, 3, 3)))]
+    for thread in threads:
+        for _ in range(random.choice((1, 1, 2)) if len(threads) == 2 else 1):
+            thread.step()
+    lines = ["program random", "architecture C", *(f"object {name}[4]" for name in LOCATIONS + LOCKS)]
+    lines += [thread.text() for thread in threads]
+    lines += [f"thread P{thread.number} runs P{thread.number}" for thread in threads]
+    registers = [f"{thread.number}:{register}" for thread in threads for register in thread.observed]
+    lines.append("observe " + ", ".join(registers + [f"[{name}].4" for name in LOCATIONS + LOCKS]))
+    return parse_program(Source("random.ir", "\n".join((*lines, ""))))

@@ -1,0 +1,83 @@
+"""Acquisitions of locks: one that another comes before is put off, and nothing is lost or found twice by that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.frontends.c.programs import needs_compiler
+
+import dekker
+from dekker.engines.axiomatic import engine as axiomatic
+from dekker.engines.rsmc import engine as rsmc
+from dekker.fuzz.locks import MODELS, locks_program
+from dekker.ir.program import Program
+from dekker.ir.text import parse_program, print_program
+from dekker.models import load_model
+from dekker.result import Result
+from dekker.source import Source
+from dekker.task import Limits, Task
+
+ROOT = Path(__file__).parents[2]
+LIMITS = Limits(unroll=1, timeout_s=5)
+
+
+def answer(result: Result) -> object:
+    told = sorted({(violation.kind, str(violation.span)) for violation in result.violations})
+    return sorted(result.states.items()), told, result.deadlocks
+
+
+def explored(program: Program, model: str) -> Result:
+    return rsmc.run(Task(program, load_model(model), LIMITS))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_random_locks_agree_with_the_oracle(model: str) -> None:
+    compared = 0
+    for seed in range(40):
+        program = locks_program(seed)
+        expected = axiomatic.run(Task(program, load_model(model), LIMITS))
+        if expected.stopped_by is None:
+            compared += 1
+            assert answer(explored(program, model)) == answer(expected), print_program(program)
+    assert compared > 10
+
+
+def locks_in_chains() -> Program:
+    """The last thread finds `l` held by a store, and then by an update that took the place of the store."""
+    lock, unlock = (
+        "{0}:\nr{0}, s{0} = cmpxchg.4 [&{1}] {2} -> 1 acquire/relaxed\nawait s{0} ne.32 0 -> {0}",
+        "[&{}] = {}",
+    )
+    first = [lock.format("a", "l", 0), "store.4 [&x] = 2", "store.4 " + unlock.format("l", 0)]
+    second = [lock.format("a", "m", 0), "store.4 " + unlock.format("l", 1)]
+    third = [lock.format("a", "m", 0), "store.4 " + unlock.format("m", 0), lock.format("b", "l", 1)]
+    third += ["store.4 " + unlock.format("m", 0), "store.4 " + unlock.format("l", 0)]
+    functions = "".join(
+        f"function t{i}() {{\n" + "\n".join(body) + "\n}\n" for i, body in enumerate((first, second, third))
+    )
+    text = "program test\narchitecture C\nobject x[4]\nobject l[4]\nobject m[4]\n" + functions
+    text += "thread t0 runs t0\nthread t1 runs t1\nthread t2 runs t2\nobserve [x].4, [l].4\n"
+    return parse_program(Source("test.ir", text))
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "rc11"])
+def test_a_lock_that_others_store_to_is_found_once(model: str) -> None:
+    program = locks_in_chains()
+    assert answer(explored(program, model)) == answer(axiomatic.run(Task(program, load_model(model))))
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("file", "flags", "executions"),
+    [
+        ("benchmarks/gallery/mutex.c", ("-DN=4",), 24),
+        ("benchmarks/gallery/mutex.c", ("-DN=3", "-DOPERATIONS=2"), 90),
+        ("benchmarks/gallery/ticket.c", ("-DN=4",), 24),
+        ("examples/c/table1/indexer.c", ("-DTHREADS=13",), 64),
+    ],
+)
+def test_locks_are_not_explored_as_failures(file: str, flags: tuple[str, ...], executions: int) -> None:
+    for model in ("sc", "rc11"):
+        found = dekker.check(ROOT / file, model=model, engine="rsmc", flags=flags, keep_going=True)
+        assert (found.executions, found.blocked) == (executions, 0)
