@@ -68,14 +68,14 @@ def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = No
         source = Source(path, _read(path))
         require_no_threads(source)
         return Compiled(source, compiled=False)
-    command = _command(path, compiler)
+    text, command = _read(path), _command(path, compiler)
     question = "\0".join((os.getcwd(), path, *command, *flags))
     is_kept = compiler is None and can_be_kept(flags)
     kept = find("ir", question) if is_kept else None
     if kept is not None:
         (reads,), module = kept
         return Compiled(Source(name, module.decode()), reads=reads)
-    own = _types_of_gcc(_read(path)) if path.endswith(tuple(_PREPROCESSED)) else ()
+    own = _types_of_gcc(text) if path.endswith(tuple(_PREPROCESSED)) else ()
     with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
         compiled = _compiled(_Call(tuple(command), (*own, *flags), Path(temporary)), path)
     if not is_kept or compiled.reads is None:
@@ -131,7 +131,8 @@ class _Call:
         tool = self.command[0]
         headers = self.headers.read_text(encoding="utf-8").splitlines() if self.headers.exists() else ()
         files = [path, *headers]
-        own = [file for file in files if not file.startswith(f"{os.path.dirname(tool)}{os.sep}")]
+        shipped = tuple(os.path.join(os.path.dirname(name), "") for name in (tool, os.path.realpath(tool)))
+        own = [file for file in files if not os.path.abspath(file).startswith(shipped)]
         if any(_ELSEWHERE.search(_read(file)) for file in own):
             return None
         named = (flag[2:] for flag in _joined(self.flags) if flag.startswith("-I"))
