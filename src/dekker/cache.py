@@ -1,9 +1,9 @@
 """What is kept from one run to the next, below the user's cache directory: `$XDG_CACHE_HOME/dekker`, else
 `~/.cache/dekker`.
 
-Each kind of thing has a folder there, with a folder for each month; older months are removed. Whoever removes all of
-it loses time and nothing else. Several processes may read and write at once: a file is written beside its place and
-takes it in one step. One that is damaged is as good as none.
+Each kind of thing has a folder there, with a folder for each month; older months are removed, and the oldest things
+where they are many. Whoever removes all of it loses time and nothing else. Several processes may read and write at
+once: a file is written beside its place and takes it in one step. One that is damaged is as good as none.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import time
 from contextlib import suppress
 from importlib.util import source_hash
 from pathlib import Path
+
+MOST_BYTES = 64 << 20
+"""Of each kind."""
 
 
 def monthly_folder(kind: str) -> Path | None:
@@ -50,6 +53,20 @@ def keep(kind: str, name: str, body: bytes) -> None:
     try:
         beside.write_bytes(source_hash(body) + body)
         beside.replace(folder / name)
+        _make_room(folder)
     except OSError:
         with suppress(OSError):
             beside.unlink()
+
+
+def _make_room(folder: Path) -> None:
+    """The newer half stays."""
+    with os.scandir(folder) as entries:
+        found = [(entry.stat(), entry.path) for entry in entries]
+    if sum(file.st_size for file, _ in found) <= MOST_BYTES:
+        return
+    size = 0
+    for file, path in sorted(found, key=lambda item: item[0].st_mtime_ns, reverse=True):
+        size += file.st_size
+        if size > MOST_BYTES // 2:
+            os.unlink(path)

@@ -1,19 +1,21 @@
-"""`dataclass` of the standard library, except that functions are compiled when they are first called.
+"""`dataclass` of the standard library, except that what a class gets is made when it is first asked for.
 
-The standard one compiles up to six functions for each class as soon as that is defined. With some hundred classes that
-took longer than the check of a small program, which calls few of them. Here a class begins with placeholders; the
-first call of one puts the compiled function in its place, which is then as fast as any. Fields, slots, `match`,
-`fields`, `replace` and pickles are those of the standard library. What a placeholder lacks is the signature that `help`
-shows, so that the classes of the Python API have the standard one.
+The standard one looks through the fields of each class as soon as that is defined, and compiles up to six functions for
+it. With some hundred classes that took longer than the check of a small program, which calls few of them. Here a class
+begins with placeholders; the first call of one puts the compiled function in its place, which is then as fast as any.
+Classes of the same shape share the compiled code but for the names in it. Fields, slots, `match`, `fields`, `replace`
+and pickles are those of the standard library. What a placeholder lacks is the signature that `help` shows, so that the
+classes of the Python API have the standard one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError
-from functools import partial
+from functools import cache, partial
 from reprlib import recursive_repr
+from types import CodeType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["dataclass"]
@@ -35,8 +37,12 @@ def _dataclass(
     def process(cls: _Class) -> _Class:
         if cls.__doc__ is None:
             cls.__doc__ = cls.__name__  # or else the standard library asks for the signature of each class
-        plain = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
-        made: _Class = plain(cls)
+        describe = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)
+        made = _with_slots(cls) if slots else cls
+        if not slots and any(type(cls.__dict__.get(name)) is Field for name in cls.__annotations__):
+            describe(cls)  # which takes these away
+        else:
+            _describe_later(made, lambda: describe(cls if slots else _copy(cls)))
         _add(made, "__init__", _placeholder(made, "__init__", partial(_init, made, frozen, slots)))
         _add(made, "__repr__", _repr)
         if eq:
@@ -46,8 +52,8 @@ def _dataclass(
             _add(made, "__setattr__", _no_assignment)
             _add(made, "__delattr__", _no_deletion)
             if slots:
-                _add(made, "__getstate__", _getstate)
-                _add(made, "__setstate__", _setstate)
+                for name, make in (("__getstate__", _getstate), ("__setstate__", _setstate)):
+                    _add(made, name, _placeholder(made, name, partial(make, made)))
         return made
 
     return process if cls is None else process(cls)
@@ -57,6 +63,48 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
     dataclass = _dataclass
+
+
+def _with_slots(cls: _Class) -> _Class:
+    inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
+    own = tuple(name for name in cls.__annotations__ if name not in inherited)
+    return _copy(cls, {*own, *inherited}, {"__slots__": own})
+
+
+def _copy(cls: _Class, left_out: Collection[str] = (), more: Mapping[str, object] = MappingProxyType({})) -> _Class:
+    outside = {*left_out, "__dict__", "__weakref__"}
+    members = {name: value for name, value in cls.__dict__.items() if name not in outside}
+    meta: Callable[..., _Class] = type(cls)
+    made = meta(cls.__name__, cls.__bases__, {**members, **more})
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+class _Later:
+    """An attribute of a class by which the standard library knows its fields."""
+
+    def __init__(self, name: str, describe: Callable[[], None]) -> None:
+        self.name = name
+        self.describe = describe
+
+    def __get__(self, instance: object, owner: _Class) -> object:
+        self.describe()
+        return getattr(owner, self.name)
+
+
+def _describe_later(cls: _Class, describe: Callable[[], _Class]) -> None:
+    """`describe` makes a class with these attributes."""
+    names = [
+        name for name in ("__dataclass_fields__", "__dataclass_params__", "__match_args__") if name not in cls.__dict__
+    ]
+
+    def description() -> None:
+        described = describe()
+        for name in names:
+            setattr(cls, name, described.__dict__[name])
+
+    for name in names:
+        setattr(cls, name, _Later(name, description))
 
 
 def _add(cls: _Class, name: str, function: _Function) -> None:
@@ -76,45 +124,55 @@ def _placeholder(cls: _Class, name: str, make: Callable[[], _Function]) -> _Func
 
 
 def _init(cls: _Class, frozen: bool, slots: bool) -> _Function:
-    parameters, body = ["self"], []
-    names: dict[str, object] = {"set_": object.__setattr__, "MISSING": MISSING}
     fields = dataclasses.fields(cls)
-    for field in sorted(fields, key=lambda field: bool(field.kw_only)):
-        if field.init:
-            if field.kw_only and "*" not in parameters:
-                parameters.append("*")
-            parameters.append(_parameter(field, names))
+    parameters = [field for field in fields if field.init]
+    plain = [field for field in parameters if not field.kw_only]
+    named = [field for field in parameters if field.kw_only]
+    place = {field.name: f"f{number}" for number, field in enumerate(fields)}
+    values: dict[str, object] = {"set_": object.__setattr__, "MISSING": MISSING}
+    body = []
     for field in fields:
-        value = _initial(field, names, slots)
+        own = place[field.name]
+        value = _initial(field, own, values, slots)
         if value is not None:
-            body.append(f"set_(self, {field.name!r}, {value})" if frozen else f"self.{field.name} = {value}")
+            body.append(f"set_(self, {own!r}, {value})" if frozen else f"self.{own} = {value}")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
-    return _compiled(f"def __init__({', '.join(parameters)}):", body or ["pass"], names)
+    head = ", ".join(("self", *(place[field.name] for field in plain), *("*" for _ in named[:1])))
+    head = ", ".join((head, *(place[field.name] for field in named)))
+    function = _compiled(f"def __init__({head}):", body or ["pass"], values, [field.name for field in fields])
+    function.__defaults__ = tuple(filter(_is_given, map(_default, plain)))
+    function.__kwdefaults__ = {field.name: _default(field) for field in named if _is_given(_default(field))}
+    return function
 
 
-def _parameter(field: Field[Any], names: dict[str, object]) -> str:
+_REQUIRED = object()
+
+
+def _is_given(default: object) -> bool:
+    return default is not _REQUIRED
+
+
+def _default(field: Field[Any]) -> object:
+    """Of its parameter: `MISSING` asks for a new one."""
     if field.default_factory is not MISSING:
-        return f"{field.name}=MISSING"
-    if field.default is MISSING:
-        return field.name
-    names[f"default_{field.name}"] = field.default
-    return f"{field.name}=default_{field.name}"
+        return MISSING
+    return _REQUIRED if field.default is MISSING else field.default
 
 
-def _initial(field: Field[Any], names: dict[str, object], slots: bool) -> str | None:
+def _initial(field: Field[Any], own: str, values: dict[str, object], slots: bool) -> str | None:
     """What an attribute gets; None if nothing. Without slots, the class itself holds the default of what is no
     parameter."""
     if field.default_factory is not MISSING:
-        names[f"new_{field.name}"] = field.default_factory
-        made = f"new_{field.name}()"
-        return f"{made} if {field.name} is MISSING else {field.name}" if field.init else made
+        values[f"new_{own}"] = field.default_factory
+        made = f"new_{own}()"
+        return f"{made} if {own} is MISSING else {own}" if field.init else made
     if field.init:
-        return field.name
+        return own
     if field.default is MISSING or not slots:
         return None
-    names[f"default_{field.name}"] = field.default
-    return f"default_{field.name}"
+    values[f"default_{own}"] = field.default
+    return f"default_{own}"
 
 
 _COMPARISONS = {"==": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
@@ -133,7 +191,7 @@ def _comparison(cls: _Class, operator: str) -> _Function:
         f"    return {_tuple('self', compared)} {operator} {_tuple('other', compared)}",
         "return NotImplemented",
     ]
-    return _compiled(f"def {_COMPARISONS[operator]}(self, other):", body, {})
+    return _compiled(f"def {_COMPARISONS[operator]}(self, other):", body, {}, compared)
 
 
 def _add_hash(cls: _Class, frozen: bool) -> None:
@@ -146,17 +204,44 @@ def _add_hash(cls: _Class, frozen: bool) -> None:
 
 def _hash(cls: _Class) -> _Function:
     hashed = [field.name for field in dataclasses.fields(cls) if (field.compare if field.hash is None else field.hash)]
-    return _compiled("def __hash__(self):", [f"return hash({_tuple('self', hashed)})"], {})
+    return _compiled("def __hash__(self):", [f"return hash({_tuple('self', hashed)})"], {}, hashed)
+
+
+def _getstate(cls: _Class) -> _Function:
+    names = [field.name for field in dataclasses.fields(cls)]
+    return _compiled("def __getstate__(self):", [f"return {_tuple('self', names)}"], {}, names)
+
+
+def _setstate(cls: _Class) -> _Function:
+    names = [field.name for field in dataclasses.fields(cls)]
+    body = [f"set_(self, 'f{number}', state[{number}])" for number in range(len(names))]
+    return _compiled("def __setstate__(self, state):", body or ["pass"], {"set_": object.__setattr__}, names)
 
 
 def _tuple(owner: str, names: list[str]) -> str:
-    return f"({''.join(f'{owner}.{name}, ' for name in names)})"
+    return f"({''.join(f'{owner}.f{number}, ' for number in range(len(names)))})"
 
 
-def _compiled(head: str, body: list[str], names: dict[str, object]) -> _Function:
-    exec("\n    ".join((head, *body)), names)
-    function: _Function = names[head.removeprefix("def ").partition("(")[0]]  # type: ignore[assignment]
-    return function
+def _compiled(head: str, body: list[str], values: dict[str, object], names: list[str]) -> _Function:
+    """What the text calls f0 is the first of the names, and so on."""
+    code = _code("\n    ".join((head, *body)))
+    named = {f"f{number}": name for number, name in enumerate(names)}
+    renamed = code.replace(
+        co_varnames=tuple(named.get(name, name) for name in code.co_varnames),
+        co_names=tuple(named.get(name, name) for name in code.co_names),
+        co_consts=tuple(named.get(item, item) for item in code.co_consts),
+    )
+    return FunctionType(renamed, values)
+
+
+@cache
+def _code(text: str) -> CodeType:
+    names: dict[str, Any] = {}
+    exec(text, names)
+    del names["__builtins__"]
+    (function,) = names.values()
+    code: CodeType = function.__code__
+    return code
 
 
 @recursive_repr()
@@ -171,12 +256,3 @@ def _no_assignment(self: object, name: str, value: object) -> None:
 
 def _no_deletion(self: object, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-def _getstate(self: Any) -> list[object]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
-
-
-def _setstate(self: Any, state: list[object]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)

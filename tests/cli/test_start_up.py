@@ -41,6 +41,18 @@ OF_OTHERS = {
 }
 OF_COMPILED_MODELS = {"dekker.cat.compiler", "dekker.cat.parser", "dekker.cat.syntax", "dekker.cat.evaluate"}
 """Needed the first time only."""
+OF_COMPILERS = {"dekker.frontends.c", "subprocess", "tempfile"}
+
+
+COUNTS = """\
+import atexit, sys
+def show():
+    from dekker import records
+    print(records._code.cache_info().misses, sum(name.startswith("dekker") for name in sys.modules), file=sys.stderr)
+atexit.register(show)
+from dekker.cli import main
+main()
+"""
 
 
 def loaded_by(cache: Path, *arguments: str, status: int = 0) -> set[str]:
@@ -57,7 +69,39 @@ def test_a_check_loads_what_it_needs(tmp_path: Path) -> None:
     file.write_text(PROGRAM)
     arguments = ("check", str(file))
     assert not loaded_by(tmp_path, *arguments) & (OF_OTHERS | {"dekker.frontends.litmus", "dekker.frontends.rsmc"})
-    assert not loaded_by(tmp_path, *arguments) & OF_COMPILED_MODELS
+    again = loaded_by(tmp_path, *arguments)
+    assert not again & (OF_COMPILED_MODELS | OF_COMPILERS)
+    assert "dekker.frontends.c" not in again
+
+
+@pytest.mark.parametrize(
+    ("first", "most"), [(True, (80, 185)), (False, (50, 105))], ids=["the first time", "the second time"]
+)
+def test_a_check_counts_its_work(tmp_path: Path, first: bool, most: tuple[int, int]) -> None:
+    """Functions that are compiled for records, and modules that are loaded."""
+    pytest.importorskip("ziglang", reason="the compiler is not installed")
+    file = tmp_path / "test.c"
+    file.write_text(PROGRAM)
+    if not first:
+        work(tmp_path, "check", str(file))
+    functions, modules = work(tmp_path, "check", str(file))
+    assert functions <= most[0]
+    assert modules <= most[1]
+
+
+def test_a_litmus_test_counts_its_work(tmp_path: Path) -> None:
+    arguments = ("litmus", str(EXAMPLES / "litmus" / "dekker-x86-fenced.litmus"))
+    functions, modules = [work(tmp_path, *arguments) for _ in range(2)][1]
+    assert functions <= 45
+    assert modules <= 105
+
+
+def work(cache: Path, *arguments: str) -> tuple[int, int]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, "-c", COUNTS, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    functions, modules = map(int, done.stderr.split())
+    return functions, modules
 
 
 def test_a_violation_loads_what_it_needs(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dekker import cache as cache_module
 from dekker.cache import keep, monthly_folder, read_kept
 
 WRITER = """\
@@ -51,6 +52,14 @@ def test_older_months_are_removed(cache: Path) -> None:
     old.mkdir(parents=True)
     keep("things", "a", b"text")
     assert not old.exists()
+
+
+def test_the_oldest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "MOST_BYTES", 1000)
+    for number in range(12):
+        keep("things", str(number), bytes(100))
+        os.utime(kept_file(str(number)), ns=(number, number))
+    assert [number for number in range(12) if read_kept("things", str(number)) is not None] == [6, 7, 8, 9, 10, 11]
 
 
 @pytest.mark.parametrize("damaged", [b"", b"text", b"\0" * 12, None], ids=["empty", "short", "zeros", "cut"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -10,6 +11,7 @@ from pathlib import Path
 from dekker.errors import InputError
 from dekker.frontends.default_models import default_model as of_architecture
 from dekker.frontends.dialect import Dialect
+from dekker.frontends.kept import find_program, keep_program
 from dekker.ir.program import Program
 from dekker.source import Source
 
@@ -84,14 +86,29 @@ def _parse_c(
     nondet: tuple[int, int] | None,
     dialect: Dialect | None,
 ) -> Program:
-    from dekker.frontends.c import Options, parse_c  # noqa: PLC0415 — a run needs one front end, rarely two
-
     strangers = [path for path in paths if not is_c(path)]
     if strangers:
         hint = f"C and C++ files are linked together; they end in {' '.join(C_EXTENSIONS)}"
         raise InputError(f"'{strangers[0]}' is no C program", hint=hint)
+    question = "\n".join((os.getcwd(), repr((paths, flags, compiler, nondet, dialect))))
+    return find_program(question) or _translated(question, paths, flags, compiler, nondet, dialect)
+
+
+def _translated(
+    question: str,
+    paths: Sequence[str],
+    flags: Sequence[str],
+    compiler: str | None,
+    nondet: tuple[int, int] | None,
+    dialect: Dialect | None,
+) -> Program:
+    from dekker.frontends.c import Options, translate  # noqa: PLC0415 — a run needs one front end, rarely two
+
     options = Options(flags=tuple(flags), compiler=compiler, dialect=dialect or Dialect())
-    return parse_c(paths, options if nondet is None else replace(options, nondet=nondet))
+    program, reads = translate(paths, options if nondet is None else replace(options, nondet=nondet))
+    if reads is not None:
+        keep_program(question, reads, program)
+    return program
 
 
 def _parse_litmus(source: Source) -> Program:

@@ -20,13 +20,14 @@ from dekker.frontends.c.runtime import RUNTIME, Runtime, source_flags
 from dekker.frontends.c.runtime.sections import with_section_lock
 from dekker.frontends.c.sanitizing import FLAGS, as_requirements
 from dekker.frontends.dialect import DEFAULT_DIALECT, Dialect
+from dekker.frontends.kept import Reads
 from dekker.ir.passes.specification import loosen
 from dekker.ir.program import Program
 from dekker.ir.validate import validate
 from dekker.records import dataclass
 from dekker.source import Source
 
-__all__ = ["ARCHITECTURE", "Options", "parse_c"]
+__all__ = ["ARCHITECTURE", "Options", "parse_c", "translate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,13 @@ class Options:
 
 def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runtime = RUNTIME) -> Program:
     """One program from all files together. Whatever is wrong with them is an `InputError` that says where."""
+    return translate(paths, options, runtime)[0]
+
+
+def translate(
+    paths: Sequence[str], options: Options | None = None, runtime: Runtime = RUNTIME
+) -> tuple[Program, list[Reads] | None]:
+    """The program, and all that was read for it if it can be kept."""
     options = options or Options()
     if not paths:
         raise InputError("no file is named")
@@ -49,7 +57,8 @@ def parse_c(paths: Sequence[str], options: Options | None = None, runtime: Runti
     source = compiled[0].source if not compiled[0].compiled else read_source(str(Path(paths[0]).absolute()))
     program = loosen(with_section_lock(_lower(compiled, Path(paths[0]).stem, source, options, runtime)))
     validate(program)
-    return program
+    reads = [item.reads for item in compiled if item.reads is not None]
+    return program, reads if len(reads) == len(compiled) else None
 
 
 def _compile(path: str, options: Options, flags: tuple[str, ...] = ()) -> Compiled:

@@ -4,8 +4,8 @@ The compiler is the clang inside the `ziglang` package, so that nobody needs one
 its front end produces, before any optimisation: all accesses of the source are there, in their order. Level 1 (rather
 than 0) makes it emit the bodies of inline functions. What it compiles is never executed.
 
-C takes a twentieth of a second. C++ takes seconds, because of its headers: there zig keeps results, known by the
-contents of all files that went into them, in the cache (`dekker.cache`).
+C takes a twentieth of a second. C++ takes seconds, because of its headers. So results are kept (`frontends.kept`), with
+all files that the compiler read, unless it may have looked at more than the files that it names.
 """
 
 from __future__ import annotations
@@ -13,20 +13,18 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dekker.cache import monthly_folder
 from dekker.errors import InputError
 from dekker.frontends import CPP_EXTENSIONS
 from dekker.frontends.c.child_process import Finished, run_program
 from dekker.frontends.c.cprover import ASYNC_LABEL, declarations, require_no_threads, start_threads
+from dekker.frontends.kept import Reads, find, keep_answer, reads_of
 from dekker.records import dataclass
 from dekker.source import Source
 
@@ -41,7 +39,6 @@ _LINES, _TYPES = "-gline-tables-only", "-g"
 """Types tell the names of fields; those of the C++ library would be most of the output."""
 _ZIG = ("-target", "x86_64-linux-gnu", "-mcpu=baseline", "-UNDEBUG")
 """zig defines `NDEBUG` at level 1, which would remove the assertions."""
-ABANDONED_S = 600
 _PREPROCESSED = {".i": ("-x", "c"), ".ii": ("-x", "c++")}
 """Of itself, zig does not take the option `-mcpu` for these."""
 _OTHER = ("-target", "x86_64-linux-gnu")
@@ -54,63 +51,92 @@ class CompilerError(InputError):
         return self.diagnostic.message
 
 
-class _DamagedCache(Exception):
-    """What zig has kept is not there, or not whole: it trusts its folder."""
-
-
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """LLVM IR of one file. `messages` are the compiler's warnings; `compiled` is false for .ll files, read as they
-    are."""
+    """LLVM IR of one file. `compiled` is false for .ll files, read as they are. `reads` is None if the result cannot be
+    kept."""
 
     source: Source
-    messages: str = ""
     compiled: bool = True
+    reads: Reads | None = None
 
 
 def compile_file(path: str, flags: Sequence[str] = (), compiler: str | None = None) -> Compiled:
     """`compiler` is the command of another clang. A program that it refuses is a `CompilerError`."""
+    name = f"{path} (LLVM IR)"
     if path.endswith(".ll"):
         source = Source(path, _read(path))
         require_no_threads(source)
         return Compiled(source, compiled=False)
-    text = _read(path)
+    text, command = _read(path), _command(path, compiler)
+    question = "\0".join((os.getcwd(), path, *command, *flags))
+    is_kept = compiler is None and can_be_kept(flags)
+    kept = find("ir", question) if is_kept else None
+    if kept is not None:
+        (reads,), module = kept
+        return Compiled(Source(name, module.decode()), reads=reads)
     own = _types_of_gcc(text) if path.endswith(tuple(_PREPROCESSED)) else ()
-    flags = (*own, *flags)
-    command = _command(path, compiler)
     with tempfile.TemporaryDirectory(prefix="dekker-") as temporary:
-        call = _Call((*command,), tuple(flags), Path(temporary), Path(temporary))
-        if not _is_cpp(path):
-            return _compiled(call, path)
-        with _kept(call, path) as kept, suppress(_DamagedCache):
-            return _compiled(kept, path)
-        return _compiled(call, path)
+        compiled = _compiled(_Call(tuple(command), (*own, *flags), Path(temporary)), path)
+    if not is_kept or compiled.reads is None:
+        return replace(compiled, reads=None)
+    keep_answer("ir", question, [compiled.reads], compiled.source.text.encode())
+    return compiled
 
 
 def _compiled(call: _Call, path: str) -> Compiled:
-    module, messages = _emit(call, path)
+    begun = time.time_ns()
+    module, is_whole_story = _emit(call, path)
     if ASYNC_LABEL.search(module):
-        module, messages = _emit(call, _with_threads(call, path))
+        module, _ = _emit(call, _with_threads(call, path))
         require_no_threads(Source(f"{path} (LLVM IR)", module))
-    return Compiled(Source(f"{path} (LLVM IR)", module), messages)
+        is_whole_story = False
+    return Compiled(Source(f"{path} (LLVM IR)", module), reads=call.reads(path, begun) if is_whole_story else None)
+
+
+_HARMLESS = re.compile(
+    r"-(?:[DIU].|[OWw](?![pal],)|std=|pthread$|m[\w=.-]+$|fsanitize(-trap)?=|f(?!modules|profile)[\w-]+$)"
+)
+"""Flags that do not make a compiler look at other files than headers."""
+_ELSEWHERE = re.compile(r"__has_include|embed|include_next")
+
+
+def can_be_kept(flags: Sequence[str]) -> bool:
+    return all(map(_HARMLESS.match, _joined(flags)))
+
+
+def _joined(flags: Sequence[str]) -> list[str]:
+    words = iter(flags)
+    return [word + next(words, "") if word in ("-D", "-I", "-U") else word for word in words]
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """How the compiler is called for a file: `folder` is for what is written, `cache` one that lasts."""
+    """How the compiler is called for a file: `folder` is for what is written."""
 
     command: tuple[str, ...]
     flags: tuple[str, ...]
     folder: Path
-    cache: Path
-
-    @property
-    def is_kept(self) -> bool:
-        return self.folder != self.cache
 
     def run(self, output: Path, *arguments: str) -> Finished:
         command = [*self.command, *self.flags, *arguments, "-o", str(output)]
-        return run_program(command, _environment(self.cache))
+        return run_program(command, _environment(self.folder, self.headers))
+
+    @property
+    def headers(self) -> Path:
+        """The compiler writes their names there."""
+        return self.folder / "headers"
+
+    def reads(self, path: str, begun: int) -> Reads | None:
+        tool = self.command[0]
+        headers = self.headers.read_text(encoding="utf-8").splitlines() if self.headers.exists() else ()
+        files = [path, *headers]
+        shipped = tuple(os.path.join(os.path.dirname(name), "") for name in (tool, os.path.realpath(tool)))
+        own = [file for file in files if not os.path.abspath(file).startswith(shipped)]
+        if any(_ELSEWHERE.search(_read(file)) for file in own):
+            return None
+        named = (flag[2:] for flag in _joined(self.flags) if flag.startswith("-I"))
+        return reads_of(tool, files, [*named, *(os.path.dirname(file) or os.curdir for file in own)], begun)
 
     def preprocess(self, output: Path, path: str) -> Finished:
         """zig refuses what belongs to later steps."""
@@ -118,8 +144,9 @@ class _Call:
         return replace(self, command=earlier).run(output, "-E", path)
 
 
-def _emit(call: _Call, path: str) -> tuple[str, str]:
-    """LLVM IR and messages. If functions of CBMC are not declared, they are, and the compiler tries again."""
+def _emit(call: _Call, path: str) -> tuple[str, bool]:
+    """LLVM IR, and whether the file was compiled as it is. If functions of CBMC are not declared, they are, and the
+    compiler tries again."""
     output = call.folder / "module.ll"
     finished = call.run(output, path)
     declared = declarations(finished.messages) if finished.status else None
@@ -127,19 +154,9 @@ def _emit(call: _Call, path: str) -> tuple[str, str]:
         header = call.folder / "cprover.h"
         header.write_text(declared, encoding="utf-8")
         finished = call.run(output, "-include", str(header), path)
-    if call.is_kept and finished.status and str(call.cache) in finished.messages:
-        raise _DamagedCache
     if finished.status != 0 or not output.exists():
         raise CompilerError(_complaint(finished, call.command))
-    module = output.read_text(encoding="utf-8", errors="replace" if call.is_kept else "strict")
-    if call.is_kept and not _is_whole(module):
-        raise _DamagedCache
-    return module, finished.messages
-
-
-def _is_whole(module: str) -> bool:
-    """A module ends with lines of metadata, whatever is in it."""
-    return module.endswith("\n") and module[module.rfind("\n", 0, -1) + 1] == "!"
+    return output.read_text(encoding="utf-8"), declared is None
 
 
 def _with_threads(call: _Call, path: str) -> str:
@@ -165,39 +182,6 @@ _GCC_TYPES = {
 def _types_of_gcc(text: str) -> tuple[str, ...]:
     missing = (name for name in _GCC_TYPES if name in text and not re.search(rf"typedef[\w\s]+\b{name}\s*;", text))
     return tuple(f"-D{name}={_GCC_TYPES[name]}" for name in missing)
-
-
-@contextmanager
-def _kept(call: _Call, path: str) -> Iterator[_Call]:
-    """The same call with a folder in which zig keeps results, and another for this one. Its name belongs to what zig
-    knows a result by, so that it has to be the same for the same call; while another process uses it, there is one that
-    is never the same."""
-    from hashlib import sha256  # noqa: PLC0415 — slow to load
-
-    cache = monthly_folder("zig")
-    if cache is None:
-        yield call
-        return
-    said = "\0".join((os.getcwd(), path, *call.command, *call.flags))
-    folder = cache / f"call-{sha256(said.encode()).hexdigest()[:24]}"
-    if not _claim(folder):
-        yield replace(call, cache=cache)
-        return
-    try:
-        yield replace(call, folder=folder, cache=cache)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _claim(folder: Path) -> bool:
-    """Makes the folder, also in place of one that somebody left behind."""
-    try:
-        if folder.exists() and time.time() - folder.stat().st_mtime > ABANDONED_S:
-            shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-    except OSError:
-        return False
-    return True
 
 
 def _read(path: str) -> str:
@@ -228,9 +212,9 @@ def _zig() -> str:
     return str(program)
 
 
-def _environment(cache: Path) -> dict[str, str]:
+def _environment(cache: Path, headers: Path) -> dict[str, str]:
     defaults = {"ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache), "LC_ALL": "C.UTF-8"}
-    return defaults | os.environ
+    return defaults | {"CC_PRINT_HEADERS": "1", "CC_PRINT_HEADERS_FILE": str(headers)} | os.environ
 
 
 def _complaint(finished: Finished, command: Sequence[str]) -> str:

@@ -78,13 +78,6 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
         parse_c([str(tmp_path / "missing.c")])
 
 
-def test_compiled_cpp_is_kept_below_the_cache_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert run(from_c(tmp_path, "int main() { return 3; }\n", name="test.cpp")).value == 3
-    assert list((tmp_path / "dekker" / "zig").glob("*/o/*/*.ll"))
-    assert not list((tmp_path / "dekker" / "zig").glob("*/call-*"))
-
-
 @pytest.mark.parametrize("name", ["test.c", "test.cpp"])
 def test_without_a_cache_nothing_is_left_behind(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = tmp_path / "temporary"
@@ -93,24 +86,6 @@ def test_without_a_cache_nothing_is_left_behind(tmp_path: Path, name: str, monke
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     assert run(from_c(tmp_path, "int main(void) { return 3; }\n", name=name)).value == 3
     assert not list(temporary.iterdir())
-
-
-@pytest.mark.parametrize("damage", ["empty", "cut", "no text", "missing", "no manifest", "manifest"])
-def test_a_damaged_cache_is_noticed(tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    text = "int twice(int n) { return 2 * n; }\nint main() { return twice(3); }\n"
-    assert run(from_c(tmp_path, text, name="test.cpp")).value == 6
-    (kept,) = (tmp_path / "dekker" / "zig").glob("*/o/*/*.ll")
-    (manifest,) = (file for file in (tmp_path / "dekker" / "zig").glob("*/h/*") if file.stat().st_size)
-    if damage in ("missing", "no manifest"):
-        (kept if damage == "missing" else manifest).unlink()
-    elif damage == "manifest":
-        manifest.write_bytes(b"0\n\xff")
-    else:
-        content = kept.read_bytes()
-        at_function = content.index(b"define", content.index(b"define") + 1)
-        kept.write_bytes({"empty": b"", "cut": content[:at_function], "no text": b"\xff" * 10}[damage])
-    assert run(from_c(tmp_path, text, name="test.cpp")).value == 6
 
 
 @pytest.mark.parametrize("name", ["test.c", "test.cpp"])
