@@ -157,6 +157,7 @@ enum OptionFlag : std::uint32_t {
   flag_examples = 128,
   flag_leaks = 256,
   flag_deadlocks = 512,
+  flag_merges_spawned = 1024,
 };
 
 // model, buffer bound, flags, most states, seconds, bytes, jobs, seed of delays, entries and states of a trial
@@ -178,6 +179,7 @@ Options read_options(const OptionsArgument& argument) {
   options.wants_examples = (flags & flag_examples) != 0;
   options.leaks = (flags & flag_leaks) != 0;
   options.finds_deadlocks = (flags & flag_deadlocks) != 0;
+  options.merges_spawned = (flags & flag_merges_spawned) != 0;
   options.max_states = max_states;
   options.timeout_s = timeout_s;
   options.memory_bytes = memory_bytes;

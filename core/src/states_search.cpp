@@ -29,6 +29,8 @@ class Attempts {
         return options_.jobs > 1 ? run_together() : Searcher(program_, left(), assumptions_, progress_).run();
       } catch (const OpaqueAddress&) {
         assumptions_.renames = false;
+      } catch (const HandlesMatter&) {
+        assumptions_.handles = false;
       } catch (const UnforeseenAccess&) {
         assumptions_.footprints = false;
       } catch (const Refused& refused) {

@@ -60,6 +60,7 @@ class Search:
     dynamic_local: bool = True
     reduction: bool = True
     symmetry: bool = True
+    exact: bool = False
     exact_sections: bool = True
     select: str | None = None
 

@@ -17,6 +17,7 @@ struct UnforeseenAccess {};
 struct Assumptions {
   bool renames = true;     // addresses of allocated objects may be changed
   bool footprints = true;  // accesses stay inside the objects that the code names
+  bool handles = true;     // what threads are known by is only joined or detached
 };
 
 class Accesses {
@@ -27,7 +28,8 @@ class Accesses {
         assumptions_(assumptions),
         map_(program),
         contents_(components.chunks),
-        spawned_(components.spawned) {
+        spawned_(components.spawned),
+        kinds_(components.kinds) {
     std::size_t deepest = 1;
     for (const Expression& expression : program.expressions) deepest = std::max(deepest, expression.size());
     stack_.resize(deepest + 1);
@@ -41,6 +43,7 @@ class Accesses {
       for (const Instruction& i : program.block(static_cast<std::int32_t>(b)).code) {
         allocates_ = allocates_ || i.operation == Operation::allocate;
         may_be_undefined_ = may_be_undefined_ || i.is_unset;
+        spawns_ = spawns_ || i.operation == Operation::spawn;
       }
   }
 
@@ -52,6 +55,11 @@ class Accesses {
   std::vector<Touch>* touched = nullptr;  // what steps access that others may access, too
 
   bool renames() const { return assumptions_.renames && allocates_; }
+  // Threads that were spawned may change places (`Numbering::sort_spawned`).
+  bool merges_spawned() const {
+    return options_.merges_spawned && spawns_ && !options_.robust && assumptions_.handles && assumptions_.renames;
+  }
+  bool watches() const { return renames() || merges_spawned(); }
   bool has_buffers() const { return options_.model != Model::sc; }
   bool in_order() const { return options_.model == Model::tso; }
 
@@ -124,11 +132,14 @@ class Accesses {
         fail(state, t, ViolationKind::uninitialised, address);
         return;
       }
-      const bool succeeds = !fails && ((evaluate(thread, i.expected) ^ old_value) & low_bits(width)) == 0;
+      const Value wanted = evaluate(thread, i.expected);
+      watch_compared(wanted, old_value);
+      const bool succeeds = !fails && ((wanted ^ old_value) & low_bits(width)) == 0;
       if (succeeds && !update_memory(state, t, i, address, operand, given.undefined)) return;
       if (i.destination != none) thread.set(i.destination, old_value, old.undefined);
       if (i.success != none) thread.in(i.success) = succeeds ? 1 : 0;
     } else {
+      if (i.is_quiet) watch_compared(operand, old_value);
       const Value result = updated(i, old_value, operand);
       const Value bits = undefined_bits(static_cast<UpdateOperator>(i.update), width, old, given);
       const bool writes = !i.is_quiet || bits != 0 || ((result ^ old_value) & low_bits(width)) != 0;
@@ -207,7 +218,7 @@ class Accesses {
   }
 
   void blame(ViolationKind kind, Place culprit, Address address) {
-    violations_.push_back({kind, culprit, address});
+    violations_.push_back({kind, culprit, merges_spawned() ? shown(address) : address});
     note({ActionKind::failure, culprit, address, 0, static_cast<Value>(kind)});
   }
 
@@ -219,6 +230,7 @@ class Accesses {
     const Expression& expression = program_.expressions[at(number)];
     const Value* registers = thread.registers.data() + thread.frames.back().base;
     Value* top = stack_.data();
+    const bool watched = watches();
     for (const ExpressionStep& step : expression) {
       switch (step.code) {
         case ExpressionCode::constant: *top++ = step.operand; break;
@@ -227,7 +239,7 @@ class Accesses {
           const auto operation = static_cast<UnaryOperator>(step.operation);
           const Value operand = top[-1];
           top[-1] = apply(operation, step.width, operand);
-          if (renames()) pointers::watch(operation, step.width, operand, top[-1]);
+          if (watched) pointers::watch(operation, step.width, operand, top[-1]);
           break;
         }
         case ExpressionCode::binary: {
@@ -235,7 +247,7 @@ class Accesses {
           const Value left = top[-2], right = top[-1];
           --top;
           top[-1] = apply(operation, step.width, left, right);
-          if (renames()) pointers::watch(operation, step.width, left, right, top[-1]);
+          if (watched) pointers::watch(operation, step.width, left, right, top[-1]);
           break;
         }
         case ExpressionCode::select:
@@ -320,8 +332,14 @@ class Accesses {
     found.heap_cell = object != nullptr && !object->is_stack ? heap_cells::heap : heap_cells::any;
     for (std::uint32_t t = 0; t < state.threads.size() && found.heap_cell == heap_cells::any; ++t)
       for (const Owned& owned : state.threads[t].owned)
-        if (object != nullptr && owned.address == object->start) found.heap_cell = heap_cells::first_thread + t;
+        if (object != nullptr && owned.address == object->start) found.heap_cell = locals_of(t);
     return found;
+  }
+
+  // Threads that may change places have one cell for all that they own.
+  std::uint32_t locals_of(std::size_t t) const {
+    const std::size_t first_spawned = program_.threads.size();
+    return heap_cells::first_thread + static_cast<std::uint32_t>(merges_spawned() ? std::min(t, first_spawned) : t);
   }
 
   // What the thread may access from now on, as far as anybody asks.
@@ -367,7 +385,11 @@ class Accesses {
 
  protected:
   void note(const Action& action) {
-    if (log != nullptr) log->push_back(action);
+    if (log == nullptr) return;
+    log->push_back(action);
+    if (!merges_spawned()) return;
+    log->back().value = shown(action.value);
+    log->back().address = shown(action.address);
   }
 
   void touch(State& state, Address address, Address size, bool writes) {
@@ -459,20 +481,20 @@ class Accesses {
 
   // No part of an address in memory is to be read alone.
   void watch_loaded(State& state, Address address, std::uint8_t size, Value value) {
-    if (!renames() || (size == 8 && address % 8 == 0)) return;
-    if (is_heap_address(value)) throw OpaqueAddress{};
+    if (!watches() || (size == 8 && address % 8 == 0)) return;
+    if (pointers::is_name(value)) pointers::refuse(value);
     for (Address word = address / 8 * 8; word < address + size; word += 8) {
       Value whole = 0;
       for (unsigned b = 0; b < 8; ++b) whole |= Value{read_byte(state, word + b).value} << (8 * b);
-      if (is_heap_address(whole)) throw OpaqueAddress{};
+      if (pointers::is_name(whole)) pointers::refuse(whole);
     }
     for (const ThreadState& thread : state.threads)
       for (const Entry& entry : thread.buffer)
-        if (entry.overlaps(address, size) && is_heap_address(entry.value)) throw OpaqueAddress{};
+        if (entry.overlaps(address, size) && pointers::is_name(entry.value)) pointers::refuse(entry.value);
   }
 
   void watch_stored(Address address, std::uint8_t size, Value value) const {
-    if (renames() && is_heap_address(value) && (size != 8 || address % 8 != 0)) throw OpaqueAddress{};
+    if (watches() && pointers::is_name(value) && (size != 8 || address % 8 != 0)) pointers::refuse(value);
   }
 
   void store(State& state, std::int32_t t, const Instruction& i) {
@@ -534,10 +556,14 @@ class Accesses {
     const auto operation = static_cast<UpdateOperator>(i.update);
     if (operation == UpdateOperator::exchange) return operand;
     const Value result = apply(operation, 8u * i.size, old_value, operand);
-    const bool involved = renames() && i.size == 8 &&
-                          (is_heap_address(old_value) || is_heap_address(operand) || is_heap_address(result));
+    const bool involved =
+        watches() && i.size == 8 && (pointers::is_name(old_value) || pointers::is_name(operand) || pointers::is_name(result));
     if (involved) watch_update(operation, old_value, operand, result);
     return result;
+  }
+
+  void watch_compared(Value wanted, Value found) const {
+    if (merges_spawned() && (is_handle(wanted) || is_handle(found))) pointers::watch_handles(BinaryOperator::eq, wanted, found);
   }
 
   static void watch_update(UpdateOperator operation, Value old_value, Value operand, Value result) {
@@ -547,7 +573,7 @@ class Accesses {
                                                                 {UpdateOperator::bit_or, BinaryOperator::bit_or},
                                                                 {UpdateOperator::bit_xor, BinaryOperator::bit_xor}};
     const auto found = known.find(operation);
-    if (found == known.end()) throw OpaqueAddress{};
+    if (found == known.end() || is_handle(old_value) || is_handle(operand)) pointers::refuse(is_handle(old_value) ? old_value : operand);
     pointers::watch(found->second, 64, old_value, operand, result);
   }
 
@@ -598,12 +624,14 @@ class Accesses {
   MemoryMap map_;
   Contents contents_;
   SpawnedThreads& spawned_;
+  Sequences& kinds_;
   std::vector<Value> stack_;
   std::vector<KnownBits> known_stack_;
   std::vector<bool> is_unset_;  // by expression: is something in it indeterminate?
   bool has_unset_ = false;
   bool may_be_undefined_ = false;  // are there expressions or allocated objects that are?
   bool allocates_ = false;
+  bool spawns_ = false;
   std::vector<Violation> violations_;
 };
 

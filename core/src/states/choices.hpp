@@ -60,11 +60,8 @@ class Choices : protected Expansion {
       for (const Touch& touch : own_touches_) cells_.add_to(buffers_[u], touch);
     }
     for (std::int32_t t = 0; at(t) < n; ++t) {
-      const std::int32_t awaited = machine_.awaited_thread(state, state.threads[at(t)]);
-      if ((enabled & bit(t)) != 0)
-        conflicts_[at(t)] = conflicts_of(state, t);
-      else if (awaited != none)
-        conflicts_[at(t)] = bit(awaited);
+      conflicts_[at(t)] =
+          (enabled & bit(t)) != 0 ? conflicts_of(state, t) : machine_.awaited_threads(state, state.threads[at(t)]);
     }
   }
 

@@ -45,7 +45,7 @@ class SpawnedThreads {
 
 struct Components {
   explicit Components(bool is_shared)
-      : threads(is_shared), memories(is_shared), chunks(is_shared), faces(is_shared), controls(is_shared), spawned(is_shared) {
+      : threads(is_shared), memories(is_shared), chunks(is_shared), faces(is_shared), controls(is_shared), kinds(is_shared), shapes(is_shared), spawned(is_shared) {
     Words words;
     encode(ThreadState{}, words);
     threads.intern_first(words.words());  // 0 is a thread that does not exist yet
@@ -56,7 +56,7 @@ struct Components {
 
   // While nobody works.
   void forget_old_tables() {
-    for (Sequences* sequences : {&threads, &memories, &chunks, &faces, &controls}) sequences->forget_old_tables();
+    for (Sequences* sequences : {&threads, &memories, &chunks, &faces, &controls, &kinds, &shapes}) sequences->forget_old_tables();
   }
 
   Sequences threads;
@@ -64,6 +64,8 @@ struct Components {
   Sequences chunks;
   Sequences faces;     // what steps of other threads depend on
   Sequences controls;  // where threads are in their code
+  Sequences kinds;     // what spawned threads run
+  Sequences shapes;    // spawned threads, but for which allocated objects they lead to
   SpawnedThreads spawned;
 };
 

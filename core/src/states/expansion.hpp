@@ -254,6 +254,7 @@ class Expansion : protected Numbering {
   static std::uint64_t bit(std::int32_t t) { return std::uint64_t{1} << t; }
 
   Futures::Point point(std::int32_t t, std::uint32_t number) {
+    if (facts(number).kind != 0) return Futures::point(std::numeric_limits<std::int32_t>::max() - static_cast<std::int32_t>(facts(number).kind), facts(number).control);
     const bool is_sorted = at(t) < program_.alike.size() && options_.symmetry && !spawns_;
     return Futures::point(is_sorted ? program_.alike[at(t)] : t, facts(number).control);
   }

@@ -15,7 +15,18 @@ namespace dekker::states {
 // The program computes with the address of an allocated object in a way that depends on where the object is.
 struct OpaqueAddress {};
 
+// The program does more with what a thread is known by than to join or detach the thread, once.
+struct HandlesMatter {};
+
 namespace pointers {
+
+// Neither a number like others nor to be looked into.
+inline bool is_name(Value value) { return value - heap_start < ((most_slots + most_handles) << slot_bits); }
+
+[[noreturn]] inline void refuse(Value name) {
+  if (is_handle(name)) throw HandlesMatter{};
+  throw OpaqueAddress{};
+}
 
 // All objects are aligned so; what these bits are is no secret.
 inline constexpr Value known_bits = 63;
@@ -56,9 +67,19 @@ inline bool is_harmless_with_pointer(BinaryOperator operation, Value left, Value
   return same && (operation == BinaryOperator::sub || operation == BinaryOperator::bit_xor || is_comparison(operation));
 }
 
+// No thread is known by 0.
+inline void watch_handles(BinaryOperator operation, Value left, Value right) {
+  const bool asks_whether = operation == BinaryOperator::eq || operation == BinaryOperator::ne;
+  if (!asks_whether || (left != 0 && right != 0)) throw HandlesMatter{};
+}
+
 inline void watch(BinaryOperator operation, unsigned width, Value left, Value right, Value result) {
+  if (!is_name(left) && !is_name(right) && !is_name(result)) return;
+  if (is_handle(left) || is_handle(right) || is_handle(result)) {
+    watch_handles(operation, left, right);
+    return;
+  }
   const bool left_is = is_heap_address(left), right_is = is_heap_address(right);
-  if (!left_is && !right_is && !is_heap_address(result)) return;
   if (width < 64) throw OpaqueAddress{};
   bool harmless = false;
   if (left_is && right_is)
@@ -71,10 +92,10 @@ inline void watch(BinaryOperator operation, unsigned width, Value left, Value ri
 }
 
 inline void watch(UnaryOperator operation, unsigned width, Value operand, Value result) {
-  if (!is_heap_address(operand) && !is_heap_address(result)) return;
+  if (!is_name(operand) && !is_name(result)) return;
   const bool keeps =
       operation == UnaryOperator::zext || operation == UnaryOperator::sext || operation == UnaryOperator::freeze;
-  if (width < 64 || !keeps || operand != result) throw OpaqueAddress{};
+  if (width < 64 || !keeps || operand != result) refuse(is_name(operand) ? operand : result);
 }
 
 }  // namespace pointers
@@ -95,6 +116,19 @@ void each_value(const ThreadState& thread, const Visit& visit) {
   for (const Owned& object : thread.owned) visit(object.address);
   if (thread.link_size != 0) visit(thread.link);
   visit(thread.result);
+}
+
+// The same, to be changed.
+template <class Change>
+void change_values(ThreadState& thread, const Change& changed) {
+  for (Value& value : thread.registers) value = changed(value);
+  for (Entry& entry : thread.buffer) {
+    entry.address = changed(entry.address);
+    entry.value = changed(entry.value);
+  }
+  for (Owned& object : thread.owned) object.address = changed(object.address);
+  thread.link = changed(thread.link);
+  thread.result = changed(thread.result);
 }
 
 template <class Visit>
@@ -162,14 +196,7 @@ class Renumbering {
 
   void rename(ThreadState& thread) const {
     thread.number = unnumbered;
-    for (Value& value : thread.registers) value = renamed(value);
-    for (Entry& entry : thread.buffer) {
-      entry.address = renamed(entry.address);
-      entry.value = renamed(entry.value);
-    }
-    for (Owned& object : thread.owned) object.address = renamed(object.address);
-    thread.link = renamed(thread.link);
-    thread.result = renamed(thread.result);
+    change_values(thread, [&](Value value) { return renamed(value); });
   }
 
   void rename(Contents& contents, std::uint32_t& chunk, std::size_t n_bytes) const {
@@ -280,6 +307,21 @@ class PointerOrder {
   std::vector<std::uint32_t> met_;             // by slot, the round in which it was met last
   std::uint32_t round_ = never;
 };
+
+// Objects in the order in which global ones lead to them: by slot, when each is met, from 1; 0 if it is not.
+inline std::vector<std::uint32_t> ranks_from_globals(Memory& memory, const MemoryMap& map, const Contents& contents) {
+  std::vector<std::uint32_t> ranks(memory.heap.empty() ? 0 : slot_of(memory.heap.back().start) + std::size_t{1}, 0), order;
+  const auto meet = [&](Value value) {
+    if (!is_heap_address(value) || slot_of(value) >= ranks.size() || ranks[slot_of(value)] != 0) return;
+    order.push_back(slot_of(value));
+    ranks[slot_of(value)] = static_cast<std::uint32_t>(order.size());
+  };
+  for (std::size_t c = 0; c < map.n_chunks(); ++c) each_value(contents, memory.chunks[c], 4 * map.n_words(c), meet);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (const HeapObject* object = find_object(memory, start_of_slot(order[i])); object != nullptr && object->is_live)
+      each_value(contents, object->content, n_bytes(contents, *object), meet);
+  return ranks;
+}
 
 // Objects that should have been released and that no pointer leads to which begins in a global object.
 inline std::vector<HeapObject> lost_objects(Memory& memory, const MemoryMap& map, const Contents& contents) {

@@ -41,12 +41,14 @@ class Machine : public Accesses {
   // Executes what nobody else can notice, until the thread has to be interleaved with others.
   void run(State& state, std::int32_t t) {
     state.threads[at(t)].number = unnumbered;
+    state.threads[at(t)].awaited = 0;
     const std::uint64_t last_await = n_failed_awaits + 2;  // a thread that waits for what nobody else can change
     for (int n = 0; n < most_local_steps && n_failed_awaits != last_await; ++n) {
       if (readiness(state, t) != Readiness::local) break;
       execute(state, t);
     }
     clear_dead(state.threads[at(t)]);
+    if (merges_spawned()) state.threads[at(t)].awaited = joined_in_a_row(state, t);
   }
 
   Readiness readiness(State& state, std::int32_t t) {
@@ -168,8 +170,17 @@ class Machine : public Accesses {
   std::int32_t awaited_thread(const State& state, const ThreadState& thread) {
     const Instruction* i = thread.status == ThreadStatus::running ? current(thread) : nullptr;
     if (i == nullptr || i->operation != Operation::join) return none;
-    const Value handle = evaluate(thread, i->value);
-    return is_thread(state, handle) ? static_cast<std::int32_t>(handle - 1) : none;
+    return spawned_thread(state, evaluate(thread, i->value));
+  }
+
+  // Those that it waits for and that have not ended, as bits.
+  std::uint64_t awaited_threads(const State& state, const ThreadState& thread) {
+    const std::int32_t first = awaited_thread(state, thread);
+    if (first == none) return 0;
+    std::uint64_t found = thread.awaited | bit_of(first);
+    for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
+      if (state.threads[at(u)].status == ThreadStatus::finished) found &= ~bit_of(u);
+    return found;
   }
 
   // The object that ends first when the thread leaves its call, or null.
@@ -238,10 +249,10 @@ class Machine : public Accesses {
   }
 
   Readiness join_readiness(State& state, ThreadState& thread, const Instruction& i) {
-    const Value handle = evaluate(thread, i.value);
-    if (!is_thread(state, handle) || state.threads[handle - 1].is_claimed) return Readiness::local;
-    const ThreadState& other = state.threads[handle - 1];
-    if (other.status != ThreadStatus::finished) return Readiness::nothing;
+    const std::int32_t number = spawned_thread(state, evaluate(thread, i.value));
+    if (number == none || state.threads[at(number)].is_claimed) return Readiness::local;
+    const ThreadState& other = state.threads[at(number)];
+    if (awaited_threads(state, thread) != 0) return Readiness::nothing;
     return other.buffer.empty() && thread.buffer.empty() && !options_.robust ? Readiness::local : Readiness::visible;
   }
 
@@ -255,10 +266,18 @@ class Machine : public Accesses {
     return Readiness::visible;
   }
 
-  bool is_thread(const State& state, Value handle) const {
-    return handle > program_.threads.size() && handle <= state.threads.size() &&
-           state.threads[handle - 1].status != ThreadStatus::unborn;
+  // The thread that is known by this value, or `none`.
+  std::int32_t spawned_thread(const State& state, Value handle) const {
+    const bool is_number = !merges_spawned() || handle == 0;
+    if (!is_number && (!is_handle(handle) || handle != handle_of(thread_of(handle)))) throw HandlesMatter{};
+    const Value number = is_number ? handle - 1 : at(thread_of(handle));
+    const bool is_spawned = number >= program_.threads.size() && number < state.threads.size() &&
+                            state.threads[number].status != ThreadStatus::unborn;
+    return is_spawned ? static_cast<std::int32_t>(number) : none;
   }
+
+  // What a thread is known by.
+  Value known_by(std::int32_t t) const { return merges_spawned() ? handle_of(t) : static_cast<Value>(t) + 1; }
 
   // ---- Calls ----------------------------------------------------------------------------------------------------------
 
@@ -409,7 +428,7 @@ class Machine : public Accesses {
 
   Touch ending(State& state, std::int32_t t, const HeapObject& object) const {
     Touch found = touch_of(state, object.start, object.size, true);
-    if (renames() && object.is_stack) found.heap_cell = heap_cells::first_thread + static_cast<std::uint32_t>(t);
+    if (renames() && object.is_stack) found.heap_cell = locals_of(at(t));
     return found;
   }
 
@@ -444,36 +463,52 @@ class Machine : public Accesses {
     if (state.threads.size() <= at(child)) state.threads.resize(at(child) + 1);
     ThreadState& thread = state.threads[at(t)];
     note({ActionKind::spawn, place(thread, t), 0, 0, static_cast<Value>(child)});
-    if (i.destination != none) thread.in(i.destination) = static_cast<Value>(child) + 1;
+    if (i.destination != none) thread.in(i.destination) = known_by(child);
     ++thread.frames.back().pc;
     ThreadState& born = state.threads[at(child)];
     born.status = ThreadStatus::running;
+    if (merges_spawned()) born.kind = kind_of(block, given);
     enter(born, block, none);
     pass(born, given);
     note({ActionKind::begin, place(born, child)});
     run(state, child);
   }
 
+  // Which allocated objects the arguments lead to makes no difference.
+  std::uint32_t kind_of(std::int32_t block, const std::vector<KnownBits>& given) {
+    Words words;
+    words.begin(1 + 4 * given.size());
+    words.put(static_cast<std::uint32_t>(block));
+    for (const KnownBits& argument : given) {
+      words.put_long(is_heap_address(argument.value) ? heap_start : argument.value);
+      words.put_long(argument.undefined);
+    }
+    return kinds_.intern(words.words()) + 1;
+  }
+
   void join(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Value handle = evaluate(thread, i.value);
-    if (!claim(state, handle)) {
+    const std::int32_t number = spawned_thread(state, handle);
+    if (!claim(state, number, t)) {
       fail(state, t, ViolationKind::join, handle);
       return;
     }
-    note({ActionKind::join, place(thread, t), 0, 0, handle - 1});
+    note({ActionKind::join, place(thread, t), 0, 0, static_cast<Value>(number)});
     if (i.destination != none) {
-      const ThreadState& other = state.threads[handle - 1];
+      const ThreadState& other = state.threads[at(number)];
       thread.set(i.destination, other.result, other.result_undefined);
     }
     ++thread.frames.back().pc;
   }
 
   // Joins or detaches a thread: that is done once, and by one.
-  bool claim(State& state, Value handle) const {
-    if (!is_thread(state, handle) || state.threads[handle - 1].is_claimed) return false;
-    state.threads[handle - 1].is_claimed = true;
-    state.threads[handle - 1].number = unnumbered;
+  bool claim(State& state, std::int32_t number, std::int32_t t) const {
+    if (number == none || state.threads[at(number)].is_claimed) return false;
+    for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
+      if (u != t && (state.threads[at(u)].awaited & bit_of(number)) != 0) throw HandlesMatter{};
+    state.threads[at(number)].is_claimed = true;
+    state.threads[at(number)].number = unnumbered;
     return true;
   }
 
@@ -481,11 +516,77 @@ class Machine : public Accesses {
   void detach(State& state, std::int32_t t, const Instruction& i) {
     const Value handle = evaluate(state.threads[at(t)], i.value);
     const bool is_first = handle == 0 && at(t) < program_.threads.size();
-    if (!is_first && !claim(state, handle == 0 ? static_cast<Value>(t) + 1 : handle)) {
+    if (!is_first && !claim(state, handle == 0 ? t : spawned_thread(state, handle), t)) {
       fail(state, t, ViolationKind::join, handle);
       return;
     }
     ++state.threads[at(t)].frames.back().pc;
+  }
+
+  // ---- Joins in a row -------------------------------------------------------------------------------------------------
+  //
+  // Threads that one thread joins, and does nothing in between that others notice, that goes wrong, or that depends on which of
+  // them ended with what: there is no difference between waiting for one after the other and waiting for all at once. Then
+  // they may change places (`Numbering::sort_spawned`), for what they are known by is only there to be joined by this thread.
+
+  // As bits. The thread is where it was left by `run`.
+  std::uint64_t joined_in_a_row(State& state, std::int32_t t) {
+    if (state.threads[at(t)].in_section || awaited_thread(state, state.threads[at(t)]) == none) return 0;
+    contents_.settle(state.memory);  // drafts must not be shared with the copy
+    rehearsed_ = state;
+    Schedule* const saved_log = std::exchange(log, nullptr);
+    std::vector<Touch>* const saved_touched = std::exchange(touched, nullptr);
+    const std::uint64_t saved_largest = largest_buffer, saved_reads = n_reads;
+    std::uint64_t found = 0;
+    for (int n = 0; n < most_local_steps; ++n)
+      if (!rehearse(t, found)) break;
+    log = saved_log;
+    touched = saved_touched;
+    largest_buffer = saved_largest;
+    n_reads = saved_reads;
+    return found;
+  }
+
+  // One step in `rehearsed_`, which may be a join. Whether it is one that may wait for the other joins.
+  bool rehearse(std::int32_t t, std::uint64_t& joined) {
+    ThreadState& thread = rehearsed_.threads[at(t)];
+    const Instruction* i = current(thread);
+    if (i == nullptr || i->operation != Operation::join) return rehearse_between(t, i);
+    const std::int32_t other = awaited_thread(rehearsed_, thread);
+    if (other == none || other == t || rehearsed_.threads[at(other)].is_claimed || undefined(thread, i->value) != 0) return false;
+    joined |= bit_of(other);
+    rehearsed_.threads[at(other)].is_claimed = true;
+    const std::vector<std::int32_t>& dead = program_.block(thread.frames.back().block).dead[at(++thread.frames.back().pc)];
+    return i->destination == none || std::ranges::find(dead, i->destination) != dead.end();
+  }
+
+  bool rehearse_between(std::int32_t t, const Instruction* i) {
+    ThreadState& thread = rehearsed_.threads[at(t)];
+    if (readiness(rehearsed_, t) != Readiness::local || (i != nullptr && decides_on_undefined(thread, *i))) return false;
+    switch (i == nullptr ? Operation::give_back : i->operation) {
+      case Operation::check:
+      case Operation::assume:
+        if (evaluate(thread, i->value) == 0) return false;
+        break;
+      case Operation::give_back:
+        if (thread.frames.size() == 1) return false;
+        break;
+      case Operation::store:  // what others do not notice may still be asked for at the end
+        if (!map_.locate(rehearsed_.memory, evaluate(thread, i->address), i->size).is_private) return false;
+        break;
+      case Operation::assign:
+      case Operation::load:
+      case Operation::jump:
+      case Operation::branch:
+      case Operation::call:
+      case Operation::nothing: break;
+      default: return false;
+    }
+    const std::size_t n_stores = thread.buffer.size(), n_violations = violations_.size();
+    execute(rehearsed_, t);
+    const bool is_well = violations_.size() == n_violations && thread.status == ThreadStatus::running;
+    violations_.resize(n_violations);
+    return is_well && thread.buffer.size() == n_stores;
   }
 
   // ---- Objects --------------------------------------------------------------------------------------------------------
@@ -500,6 +601,7 @@ class Machine : public Accesses {
   void allocate(State& state, std::int32_t t, const Instruction& i) {
     ThreadState& thread = state.threads[at(t)];
     const Value size = evaluate(thread, i.value);
+    if (merges_spawned() && is_handle(size)) throw HandlesMatter{};
     const bool has_place = has_room(state.memory, thread, size), fits = size <= largest_object && has_place;
     if (!fits && ((!renames() && !has_place) || is_more_than_there_is(state.memory, size))) {
       fail(state, t, ViolationKind::allocation, size);
@@ -599,6 +701,8 @@ class Machine : public Accesses {
     }
     ++thread.frames.back().pc;
   }
+
+  State rehearsed_;
 };
 
 }  // namespace dekker::states

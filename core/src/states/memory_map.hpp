@@ -17,6 +17,17 @@ inline constexpr Address fixed_start = Address{1} << 40;
 inline constexpr Address fixed_per_thread = Address{1} << 32;
 inline constexpr Address fixed_gap = 64;
 
+// Behind them are numbers of threads, where it matters that the program does nothing with these but join and detach.
+inline constexpr Address handle_start = heap_start + (most_slots << slot_bits);
+inline constexpr Address most_handles = 64;
+
+inline bool is_handle(Value value) { return value - handle_start < (most_handles << slot_bits); }
+inline Value handle_of(std::int32_t thread) { return handle_start + (static_cast<Value>(thread) << slot_bits); }
+inline std::int32_t thread_of(Value handle) { return static_cast<std::int32_t>((handle - handle_start) >> slot_bits); }
+
+// What threads are known by is shown as the number that it stands for.
+inline Value shown(Value value) { return is_handle(value) ? static_cast<Value>(thread_of(value)) + 1 : value; }
+
 inline bool is_heap_address(Address address) { return address - heap_start < (most_slots << slot_bits); }
 inline std::uint32_t slot_of(Address address) { return static_cast<std::uint32_t>((address - heap_start) >> slot_bits); }
 inline Address start_of_slot(std::uint32_t slot) { return heap_start + (Address{slot} << slot_bits) + offset_in_slot; }

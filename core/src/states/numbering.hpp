@@ -14,7 +14,8 @@ class Numbering {
         threads_(components.threads),
         memories_(components.memories),
         faces_(components.faces),
-        controls_(components.controls) {
+        controls_(components.controls),
+        shapes_(components.shapes) {
     find_awaits();
     spawns_ = has(Operation::spawn);
   }
@@ -48,6 +49,7 @@ class Numbering {
   }
 
   void sort_equal_threads(std::span<std::uint32_t> ids) {
+    if (machine_.merges_spawned()) sort_spawned(ids);
     if (!options_.symmetry || spawns_) return;
     for (std::size_t first = 0; first < program_.alike.size(); ++first) {
       if (program_.alike[first] != static_cast<std::int32_t>(first)) continue;
@@ -59,6 +61,94 @@ class Numbering {
       for (std::size_t t = first, k = 0; t < program_.alike.size(); ++t)
         if (program_.alike[t] == static_cast<std::int32_t>(first)) ids[1 + t] = group_[k++];
     }
+  }
+
+  // ---- Spawned threads change places ----------------------------------------------------------------------------------
+  //
+  // Nobody can tell apart those that one thread joins in a row (machine.hpp), nor those that nobody may join any more, as long as
+  // what they are known by serves for nothing else. They are sorted: by what they run, by how they look apart from the allocated objects that
+  // they lead to, and by when global objects lead to these. What they are known by stays where it is.
+
+  void sort_spawned(std::span<std::uint32_t> ids) {
+    rows_.assign(1, 0);
+    std::uint64_t awaited = 0;
+    for (std::size_t u = 0; u + 1 < ids.size(); ++u) {
+      const ThreadFacts& thread = facts(ids[1 + u]);
+      if (thread.is_claimed) rows_[0] |= std::uint64_t{1} << u;
+      if (thread.awaited == 0) continue;
+      if ((awaited & thread.awaited) != 0) throw HandlesMatter{};
+      awaited |= thread.awaited;
+      rows_.push_back(thread.awaited);
+    }
+    bool moves = false;
+    for (const std::uint64_t row : rows_)
+      if (std::popcount(row) > 1) moves = sort_row(ids, row) || moves;
+    if (moves && machine_.renames()) number_objects(ids);
+  }
+
+  bool sort_row(std::span<std::uint32_t> ids, std::uint64_t row) {
+    bool moves = false;
+    while (row != 0) {
+      const std::uint32_t kind = facts(ids[1 + std::size_t(std::countr_zero(row))]).kind;
+      same_kind_.clear();
+      std::uint64_t places = 0;
+      for (std::uint64_t left = row; left != 0; left &= left - 1) {
+        const auto u = static_cast<std::size_t>(std::countr_zero(left));
+        const ThreadFacts& thread = facts(ids[1 + u]);
+        if (thread.kind != kind) continue;
+        row &= ~(std::uint64_t{1} << u);
+        if (thread.shape == 0) continue;
+        places |= std::uint64_t{1} << u;
+        moves = put_in_order({std::uint64_t{thread.shape} << 32 | rank_of(ids[1 + u], ids[0]), ids[1 + u]}) || moves;
+      }
+      for (std::size_t k = 0; places != 0; places &= places - 1) ids[1 + std::size_t(std::countr_zero(places))] = same_kind_[k++].number;
+    }
+    return moves;
+  }
+
+  struct Member {
+    std::uint64_t key;
+    std::uint32_t number;
+  };
+
+  // Whether it is not the last.
+  bool put_in_order(const Member& member) {
+    std::size_t k = same_kind_.size();
+    while (k > 0 && member.key < same_kind_[k - 1].key) --k;
+    same_kind_.insert(same_kind_.begin() + static_cast<std::ptrdiff_t>(k), member);
+    return k + 1 != same_kind_.size();
+  }
+
+  // When global objects lead to what the thread leads to, as a hash.
+  std::uint32_t rank_of(std::uint32_t thread, std::uint32_t memory) {
+    if (objects_of_[thread].empty()) return 0;
+    const std::vector<std::uint32_t>& ranks = ranks_of(memory);
+    std::uint64_t result = 0;
+    for (const std::uint32_t slot : objects_of_[thread]) {
+      const std::uint32_t rank = slot < ranks.size() ? ranks[slot] : 0;
+      if (rank != 0 || result != 0) result = mixed(result, rank);
+    }
+    return static_cast<std::uint32_t>(result);
+  }
+
+  const std::vector<std::uint32_t>& ranks_of(std::uint32_t memory) {
+    Ranks& known = ranks_[memory % ranks_.size()];
+    if (known.memory != memory) {
+      decode(memories_[memory], machine_.map().n_chunks(), moved_.memory);
+      moved_.memory.number = memory;
+      known = {memory, ranks_from_globals(moved_.memory, machine_.map(), machine_.contents())};
+    }
+    return known.ranks;
+  }
+
+  // No draft is in use.
+  void number_objects(std::span<std::uint32_t> ids) {
+    decode_state(ids, moved_);
+    renumbering_.apply(moved_, machine_.map(), machine_.contents());
+    if (moved_.memory.number == unnumbered) machine_.contents().settle(moved_.memory);
+    machine_.contents().forget_drafts();
+    ids[0] = number_of(moved_.memory, memories_);
+    for (std::size_t t = 0; t + 1 < ids.size(); ++t) ids[1 + t] = number_of(moved_.threads[t], threads_);
   }
 
   void decode_state(std::span<const std::uint32_t> ids, State& state) const {
@@ -121,6 +211,12 @@ class Numbering {
   bool spawns_ = false;
 
  private:
+  // Of memory (heap.hpp).
+  struct Ranks {
+    std::uint32_t memory = unnumbered;
+    std::vector<std::uint32_t> ranks;
+  };
+
   struct Shrunk {
     std::uint64_t key = 0;
     std::uint32_t result = 0;
@@ -150,7 +246,28 @@ class Numbering {
     found.has_link = thread.link_size != 0;
     found.face = face_of(thread);
     found.control = control_of(thread);
+    found.kind = thread.kind;
+    found.is_claimed = thread.is_claimed;
+    found.awaited = thread.awaited;
+    if (thread.kind != 0 && thread.n_spawned == 0) found.shape = find_shape(number);
     return found;
+  }
+
+  // `scratch_` is the thread, and is overwritten.
+  std::uint32_t find_shape(std::uint32_t number) {
+    if (number >= objects_of_.size()) objects_of_.resize(number + std::size_t{1});
+    std::vector<std::uint32_t>& slots = objects_of_[number];
+    slots.clear();
+    if (machine_.renames())
+      change_values(scratch_, [&](Value value) {
+        if (!is_heap_address(value)) return value;
+        const auto met = std::ranges::find(slots, slot_of(value)) - slots.begin();
+        if (at(static_cast<std::int32_t>(met)) == slots.size()) slots.push_back(slot_of(value));
+        return value - (Address{slot_of(value)} << slot_bits) + (static_cast<Address>(met) << slot_bits);
+      });
+    encode(scratch_, words_);
+    scratch_.number = unnumbered;
+    return shapes_.intern(words_.words()) + 1;
   }
 
   std::uint32_t control_of(const ThreadState& thread) {
@@ -190,6 +307,7 @@ class Numbering {
 
   Sequences& faces_;
   Sequences& controls_;
+  Sequences& shapes_;
   Words words_;
   Renumbering renumbering_;
   std::vector<std::uint32_t> group_;
@@ -197,6 +315,11 @@ class Numbering {
   std::vector<ThreadFacts> facts_;
   std::vector<Shrunk> shrunk_ = std::vector<Shrunk>(4096);
   ThreadState scratch_;
+  std::vector<std::uint64_t> rows_;
+  std::vector<Member> same_kind_;
+  std::vector<std::vector<std::uint32_t>> objects_of_;  // slots of the objects that a thread leads to, by its number
+  std::vector<Ranks> ranks_ = std::vector<Ranks>(1024);
+  State moved_;
 };
 
 }  // namespace dekker::states

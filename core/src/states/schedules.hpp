@@ -12,6 +12,7 @@ class Schedules : protected Ends {
   // Adds all violations and final states that are known.
   void describe(Outcome& outcome) {
     outcome.renames = machine_.renames();
+    outcome.merges_spawned = machine_.merges_spawned();
     for (const auto& [violation, edge] : known_violations_)
       outcome.violations.emplace_back(violation, schedule(edge, [&](State& end) { return shows(violation, end); }, violation));
     for (const auto& [values, number] : known_outcomes_) {
@@ -61,12 +62,31 @@ class Schedules : protected Ends {
         machine_.log = &part;
         if (!is_done) return;
         result.insert(result.end(), commits.begin(), commits.end());
-        if (violation && violation->kind == ViolationKind::deadlock) append_rounds(copy, part, result);
+        if (!violation || violation->kind != ViolationKind::deadlock) return;
+        append_joins(copy, part, result);
+        append_rounds(copy, part, result);
       });
     }
     machine_.log = nullptr;
     machine_.violations().clear();
     return result;
+  }
+
+  // Where joins in a row are one step, a thread that waits joins those that have ended.
+  void append_joins(State& end, Schedule& part, Schedule& result) {
+    for (std::int32_t t = 0; at(t) < end.threads.size(); ++t)
+      while (end.threads[at(t)].awaited != 0) {
+        end.threads[at(t)].awaited = 0;
+        end.threads[at(t)].number = unnumbered;
+        State after = end;
+        part.clear();
+        solo_.each(end, t, [&](State& next) {
+          machine_.contents().settle(next.memory);
+          after = next;
+        });
+        result.insert(result.end(), part.begin(), part.end());
+        end = after;
+      }
   }
 
   // Each thread that waits goes round once more, and finds that there is nothing new.
@@ -113,6 +133,7 @@ class Schedules : protected Ends {
         part.clear();
       });
     }
+    if (!is_found && machine_.merges_spawned()) throw HandlesMatter{};  // threads that differ were taken for the same
     if (!is_found) throw std::logic_error("a state cannot be reached again");
     state = std::move(found);
   }

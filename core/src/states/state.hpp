@@ -16,6 +16,7 @@
 namespace dekker::states {
 
 inline std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+inline std::uint64_t bit_of(std::int32_t number) { return std::uint64_t{1} << number; }
 
 // A store in a buffer.
 struct Entry {
@@ -60,6 +61,8 @@ struct ThreadState {
   std::uint8_t link_size = 0;  // 0: no load-linked is open
   std::uint32_t n_spawned = 0;
   std::uint32_t allocated = 0;  // bytes, where addresses do not change
+  std::uint32_t kind = 0;       // spawned threads of one kind run the same function with the same arguments; 0: not asked
+  std::uint64_t awaited = 0;    // threads that it joins in a row, as bits, where that is one step
   Address link = 0;
   Value result = 0;
   std::vector<Frame> frames;
@@ -157,15 +160,18 @@ class WordReader {
 };
 
 inline void encode(const ThreadState& thread, Words& out) {
-  out.begin(16 + 4 * thread.frames.size() + 2 * thread.registers.size() + 9 * thread.buffer.size() + 3 * thread.owned.size() + 2 * thread.undefined.size() + 2);
+  out.begin(19 + 4 * thread.frames.size() + 2 * thread.registers.size() + 9 * thread.buffer.size() + 3 * thread.owned.size() + 2 * thread.undefined.size() + 2);
   out.put(static_cast<std::uint32_t>(thread.status) | (thread.in_section ? 1u << 8 : 0u) |
           (thread.opens_group ? 1u << 9 : 0u) | (thread.has_waited ? 1u << 10 : 0u) | (thread.is_claimed ? 1u << 11 : 0u) |
+          (thread.kind != 0 ? 1u << 12 : 0u) | (thread.awaited != 0 ? 1u << 13 : 0u) |
           (thread.undefined.empty() ? 0u : 1u << 25) | (thread.result_undefined != 0 ? 1u << 26 : 0u) |
           static_cast<std::uint32_t>(thread.link_size) << 16 | (thread.result != 0 ? 1u << 24 : 0u));
   out.put(static_cast<std::uint32_t>(thread.frames.size()) | static_cast<std::uint32_t>(thread.registers.size()) << 16);
   out.put(static_cast<std::uint32_t>(thread.buffer.size()) | static_cast<std::uint32_t>(thread.owned.size()) << 16);
   out.put(thread.n_spawned);
   out.put(thread.allocated);
+  if (thread.kind != 0) out.put(thread.kind);
+  if (thread.awaited != 0) out.put_long(thread.awaited);
   if (thread.link_size != 0) out.put_long(thread.link);
   if (thread.result != 0) out.put_long(thread.result);
   for (const Frame& frame : thread.frames) {
@@ -210,6 +216,8 @@ inline void decode(std::span<const std::uint32_t> words, ThreadState& thread) {
   thread.owned.resize(more_sizes >> 16);
   thread.n_spawned = in.get();
   thread.allocated = in.get();
+  thread.kind = (head >> 12 & 1) != 0 ? in.get() : 0;
+  thread.awaited = (head >> 13 & 1) != 0 ? in.get_long() : 0;
   thread.link = thread.link_size != 0 ? in.get_long() : 0;
   thread.result = (head >> 24 & 1) != 0 ? in.get_long() : 0;
   for (Frame& frame : thread.frames) {

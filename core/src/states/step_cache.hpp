@@ -22,6 +22,10 @@ struct ThreadFacts {
   bool has_link = false;
   std::uint32_t face = 0;     // what steps of others depend on
   std::uint32_t control = 0;  // where it is in its code
+  std::uint32_t kind = 0;     // of a spawned thread
+  std::uint32_t shape = 0;    // of one that may change its place, but for which allocated objects it leads to; 0: it may not
+  bool is_claimed = false;
+  std::uint64_t awaited = 0;  // threads that it joins in a row
 };
 
 // What is known of a step. A successor is its memory, its thread, the number of other threads that change, and for each of

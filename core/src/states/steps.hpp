@@ -141,7 +141,7 @@ class Steps {
       case Operation::update:
       case Operation::compare_exchange: update(from, t, *i, finish); return;
       case Operation::join:
-        require_all(from, static_cast<std::int32_t>(machine_.evaluate(thread, i->value)) - 1);
+        require_all(from, machine_.awaited_thread(from, thread));
         break;
       case Operation::recycle: recycle(from, t, finish); return;
       case Operation::renew: execute(copy(from)); return;

@@ -26,6 +26,7 @@ struct Options {
   bool dynamic_local = true;    // objects that one thread alone can reach bypass the buffers
   bool reduce = true;           // steps that nobody else can notice are not interleaved
   bool symmetry = true;         // states that differ in the order of equal threads are one
+  bool merges_spawned = false;  // also of threads that are spawned: joins in a row are then one step, and states are not counted
   bool stop_at_violation = false;
   bool finds_deadlocks = true;  // they are violations
   bool robust = false;          // asks for a state with empty buffers that SC does not have
@@ -128,6 +129,7 @@ struct Outcome {
   Stop stop = Stop::not_stopped;
   Place refused_at;
   bool renames = true;  // objects were numbered by reachability
+  bool merges_spawned = false;  // threads that were spawned changed places
 };
 
 // Called now and then; returning false ends the search.
