@@ -103,6 +103,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["components"] = s.components;
   result["limits"] = s.limits;
   result["compact"] = s.is_compact ? 1 : 0;
+  result["merged"] = s.merges_spawned ? 1 : 0;
   return result;
 }
 

@@ -430,7 +430,7 @@ def search_states(
         task.examples,
         task.program.property.leaks,
         limits.deadlocks,
-        search.symmetry and limits.stop_at_first and not search.exact,
+        search.symmetry and not (search.exact if search.exact is not None else not limits.stop_at_first),
     )
     options = (
         STATE_MODELS.index(shipped_as(task.model) or task.model.name),

@@ -18,6 +18,9 @@ ENDED_WAITING = "ended waiting"
 """A statistic: complete executions in which the program ended while threads waited. How many there are is a matter of
 taste: engines need not tell apart what a thread sees that waits in vain."""
 
+MERGED = "merged"
+"""A statistic: whether states that differ in which thread is which were counted once, and joins in a row as one."""
+
 LEFT_OUT = "left_out"
 """A statistic: rounds that an engine did not explore because they leave nothing behind. Others count them."""
 

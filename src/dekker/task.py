@@ -50,7 +50,8 @@ class Search:
     bound grow until it makes no difference, at most to 32. `robust` asks whether the program reaches a state that it
     does not reach under SC. `compact` lets the search go on at the memory limit with hashes in the place of states.
     `exact_sections`: in an atomic section of C nothing happens in other threads; otherwise it is a critical section, as
-    for other engines. The others are reductions, which change no answer."""
+    for other engines. `exact`: what is counted is counted as it is in the program; None leaves that to `stop_at_first`,
+    where only the verdict is asked. The others are reductions, which change no answer."""
 
     buffer: int | None = None
     robust: bool = False
@@ -60,7 +61,7 @@ class Search:
     dynamic_local: bool = True
     reduction: bool = True
     symmetry: bool = True
-    exact: bool = False
+    exact: bool | None = None
     exact_sections: bool = True
     select: str | None = None
 

@@ -268,6 +268,7 @@ class Crew {
       sum.deadlocks += part.deadlocks;
       sum.overflows += part.overflows;
       sum.limits += part.limits;
+      sum.merges_spawned = sum.merges_spawned || part.merges_spawned;
       sum.largest_buffer = std::max(sum.largest_buffer, part.largest_buffer);
     }
     sum.states += n_sequential_;

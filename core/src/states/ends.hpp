@@ -109,6 +109,7 @@ class Ends : protected Choices {
     for (const Observable& item : program_.observed)
       values.push_back(item.thread == none ? machine_.read_memory(state, item.address, item.size)
                                            : state.threads[at(item.thread)].registers[at(item.register_number)]);
+    if (machine_.merges_spawned()) std::ranges::transform(values, values.begin(), shown);
     return values;
   }
 

@@ -83,6 +83,7 @@ class Numbering {
     bool moves = false;
     for (const std::uint64_t row : rows_)
       if (std::popcount(row) > 1) moves = sort_row(ids, row) || moves;
+    has_rows_ = has_rows_ || std::popcount(awaited) > 1;
     if (moves && machine_.renames()) number_objects(ids);
   }
 
@@ -209,6 +210,7 @@ class Numbering {
   Sequences& memories_;
   std::vector<std::uint32_t> ids_;
   bool spawns_ = false;
+  bool has_rows_ = false;  // threads that may change places
 
  private:
   // Of memory (heap.hpp).
@@ -281,8 +283,9 @@ class Numbering {
   }
 
   std::uint32_t face_of(const ThreadState& thread) {
-    words_.begin(10 + 9 * thread.buffer.size() + 2 * thread.owned.size());
-    words_.put(static_cast<std::uint32_t>(thread.status) | (thread.is_claimed ? 1u << 8 : 0u));
+    words_.begin(12 + 9 * thread.buffer.size() + 2 * thread.owned.size());
+    words_.put(static_cast<std::uint32_t>(thread.status) | (thread.is_claimed ? 1u << 8 : 0u) | (thread.awaited != 0 ? 1u << 9 : 0u));
+    if (thread.awaited != 0) words_.put_long(thread.awaited);
     if (thread.status == ThreadStatus::running) {
       const Footprint future = machine_.future(thread);
       words_.put_long(future.reads);

@@ -12,7 +12,6 @@ class Schedules : protected Ends {
   // Adds all violations and final states that are known.
   void describe(Outcome& outcome) {
     outcome.renames = machine_.renames();
-    outcome.merges_spawned = machine_.merges_spawned();
     for (const auto& [violation, edge] : known_violations_)
       outcome.violations.emplace_back(violation, schedule(edge, [&](State& end) { return shows(violation, end); }, violation));
     for (const auto& [values, number] : known_outcomes_) {

@@ -27,6 +27,7 @@ REPLAYED = 4
 """Of so many programs that go wrong, one is replayed."""
 IN_UNITS = "rsmc in units"
 TOGETHER = "states with several workers"
+MERGED = "states with threads that change places"
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,15 @@ def _compared(task: Task, program: Program, seed: int, twin: Program | None) -> 
     if rsmc.NAME in results:
         results[IN_UNITS] = rsmc.run(replace(task, jobs=1 + seed % 3, split_seed=seed + 1))
     if states.NAME in results:
+        inexact = replace(task.search, exact=False)
+        results[MERGED] = states.run(replace(task, search=inexact, jobs=1 + seed % 2, split_seed=seed % 2 and seed))
         results[TOGETHER] = states.run(replace(task, jobs=2 + seed % 2, split_seed=seed + 1))
     transformed = run_transformed(program, model, limits, seed)
     if transformed is not None:
         require_same_when_transformed(task, results, transformed)
     decided = {name: result for name, result in results.items() if result.stopped_by is None}
     searched = decided.get(states.NAME)
-    counted = {name: result for name, result in results.items() if name not in (states.NAME, TOGETHER)}
+    counted = {name: result for name, result in results.items() if name not in (states.NAME, TOGETHER, MERGED)}
     require_agreement(task, counted)
     for name, result in decided.items():
         if searched is not None and name != states.NAME:

@@ -102,8 +102,17 @@ FLAVOURS = {
 }
 
 
+ALIKE = (PLAIN, UPDATES, LOCKS, HEAP, CALLS, SYNC, {**PLAIN, **UPDATES, "queued": 4}, {**LOCKS, **UPDATES, **HEAP})
+
+
 def threaded_program(seed: int, flavour: Flavour) -> str:
     return _Generator(Random(seed), flavour).program()
+
+
+def alike_program(seed: int) -> str:
+    """Several threads run the same function, mostly with the same argument."""
+    random = Random(seed)
+    return _AlikeGenerator(random, Flavour(random.choice(ALIKE), 2, random.choice((2, 2, 3, 3, 4)))).program()
 
 
 class _Generator:
@@ -374,3 +383,80 @@ class _Generator:
         self.functions.append(self._thread(name))
         join = f"pthread_join(u{name}, 0);" if self.random.random() < 0.8 else ""
         return f"pthread_t u{name}; pthread_create(&u{name}, 0, {name}, 0); {join}"
+
+
+_QUEUED = """\
+struct node { _Atomic(struct node *) next; atomic_int ready; };
+static _Atomic(struct node *) tail;
+static pthread_t ids[8];
+static void section(void) {
+  struct node mine = { 0 }, *found = &mine;
+  struct node *before = atomic_exchange(&tail, &mine);
+  if (before) { atomic_store(&before->next, &mine); while (!atomic_load(&mine.ready)) ; }
+  p++;
+  if (!atomic_load(&mine.next)) {
+    if (atomic_compare_exchange_strong(&tail, &found, 0)) return;
+    while (!atomic_load(&mine.next)) ;
+  }
+  atomic_store(&atomic_load(&mine.next)->ready, 1);
+}
+"""
+
+
+class _AlikeGenerator(_Generator):
+    """What is done with the identifiers of threads may tell them apart again."""
+
+    def program(self) -> str:
+        names = ["thread0", "thread1"][: self.random.choice((1, 1, 1, 2))]
+        bodies = [*(self._thread(name) for name in names), self._alike_main(names)]
+        declared = [f"static void *{name}(void *argument);" for name in self.nested]
+        return "\n".join([_PRELUDE, _QUEUED, *declared, *self.functions, *bodies])
+
+    def _thread(self, name: str) -> str:
+        body = self._block(self.random.choice((1, 1, 2)))
+        own = self._one(*20 * [""], "pthread_join(ids[1], 0);", "a = pthread_equal(ids[0], ids[1]);", "exit(0);")
+        own = self._one(*20 * [own], "pthread_detach(pthread_self());", "a = pthread_equal(ids[0], pthread_self());")
+        argument = "a = (int)(long)argument;" if self.random.random() < 0.3 else ""
+        result = self._one("0", "0", "(void *)(long)a")
+        return f"static void *{name}(void *argument) {{\n  int a = 0, b = 0;\n  {argument} {body} {own}\n  return {result};\n}}"
+
+    def _alike_main(self, names: list[str]) -> str:
+        chance = self.random.random
+        n = self.flavour.threads
+        place = self._one("t", "t", "ids")
+        lines = ["int a = 0, b = 0; pthread_t t[8]; void *v = 0;", "sem_init(&s, 0, 1); pthread_spin_init(&l, 0);"]
+        if chance() < 0.2:
+            lines.append(self._publish())
+        argument = self._argument()
+        arguments = [argument if chance() < 0.8 else self._argument() for _ in range(n)]
+        lines += [f"pthread_create(&{place}[{i}], 0, {self._one(*names)}, {arguments[i]});" for i in range(n)]
+        if chance() < 0.3:
+            lines.append(self._block(1))
+        order = self.random.sample(range(n), n)
+        if chance() < 0.4:
+            lines.append(f"for (int i = 0; i < {n}; i++) pthread_join({place}[i], 0);")
+        else:
+            lines += [self._ending(f"{place}[{i}]") for i in order]
+        lines.append("out2 = a + 4 * b;")
+        if chance() < 0.5:
+            lines.append(f"assert({self._atomic()} {self._one('!=', '<')} {self.random.randint(1, 4)});")
+        return "int main(void) {\n  " + "\n  ".join(lines) + "\n  return 0;\n}\n"
+
+    def _argument(self) -> str:
+        return self._one("0", "0", "0", "0", "(void *)1", "&p")
+
+    def _ending(self, thread: str) -> str:
+        join = f"pthread_join({thread}, 0);"
+        return self._one(
+            *24 * [join],
+            f"pthread_join({thread}, &v); out0 += (int)(long)v;",
+            f"{join} {self._statement()}",
+            f"{join} q++;",
+            f"if (pthread_join({thread}, 0) == 0) out1++;",
+            f"pthread_detach({thread});",
+            f"{join} {join}" if self.random.random() < 0.3 else join,
+            "",
+        )
+
+    def _queued(self) -> str:
+        return "section();"

@@ -10,7 +10,7 @@ from dekker.records import dataclass
 from dekker.report.record import NO_END, said_limit, why_undecided
 from dekker.report.schedule_text import schedule_record, schedule_text
 from dekker.report.style import LIST, WIDTH, RunStyle
-from dekker.result import LEFT_OUT, Result, Verdict
+from dekker.result import LEFT_OUT, MERGED, Result, Verdict
 from dekker.source import Span
 from dekker.task import Limits
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STATISTICS = (
     *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", LEFT_OUT, "commits", "checks"),
-    *("states", "transitions", "final_states", "visited_bytes", "buffer", "largest_buffer"),
+    *("states", "transitions", "final_states", "visited_bytes", "buffer", "largest_buffer", MERGED),
 )
 
 
@@ -82,7 +82,8 @@ def check_text(report: CheckReport, width: int = WIDTH, style: RunStyle = LIST) 
 def coverage(report: CheckReport) -> str:
     result = report.result
     if not result.counts_executions:
-        runs = f"{_count(result.statistics['states'], 'state')}, {_count(len(result.states), 'outcome')}"
+        merged = " up to renaming of threads" if result.statistics.get(MERGED) else ""
+        runs = f"{_count(result.statistics['states'], 'state')}{merged}, {_count(len(result.states), 'outcome')}"
     else:
         runs = _count(result.complete_executions, "complete execution")
     if result.blocked and result.counts_executions:

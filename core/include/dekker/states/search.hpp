@@ -120,6 +120,7 @@ struct Statistics {
   std::uint64_t components = 0;
   std::uint64_t limits = 0;  // runs that met a limit of the runtime library
   bool is_compact = false;
+  bool merges_spawned = false;  // threads that were spawned changed places
 };
 
 struct Outcome {
@@ -129,7 +130,6 @@ struct Outcome {
   Stop stop = Stop::not_stopped;
   Place refused_at;
   bool renames = true;  // objects were numbered by reachability
-  bool merges_spawned = false;  // threads that were spawned changed places
 };
 
 // Called now and then; returning false ends the search.
