@@ -166,9 +166,23 @@ class Ends : protected Choices {
 
   bool is_deadlock(State& state) {
     machine_.contents().settle(state.memory);
+    end_ids_.assign(1, number_of(state.memory, memories_));
+    for (ThreadState& thread : state.threads) end_ids_.push_back(number_of(thread, threads_));
+    find_faces(end_ids_, end_keys_);
     for (std::int32_t t = 0; at(t) < state.threads.size(); ++t)
-      if (state.threads[at(t)].status == ThreadStatus::running && !waits_for_ever(state, t)) return false;
+      if (state.threads[at(t)].status == ThreadStatus::running && !is_known_to_wait(state, t)) return false;
     return true;
+  }
+
+  // Whether a thread waits for ever depends on what its steps depend on.
+  bool is_known_to_wait(const State& state, std::int32_t t) {
+    if (!has_key(end_keys_, at(t))) return waits_for_ever(state, t);
+    const StepKey key = key_of(end_ids_, end_keys_, at(t));
+    const Wait& known = waits_[key.hash() % waits_.size()];
+    if (known.key == key && known.n_forgotten == n_forgotten_) return known.is_for_ever;
+    const Wait found{key, n_forgotten_, waits_for_ever(state, t)};
+    waits_[key.hash() % waits_.size()] = found;
+    return found.is_for_ever;
   }
 
   // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write, and without
@@ -231,6 +245,12 @@ class Ends : protected Choices {
     return found;
   }
 
+  struct Wait {
+    StepKey key;
+    std::uint64_t n_forgotten = ~std::uint64_t{0};
+    bool is_for_ever = false;
+  };
+
   static constexpr int most_rounds = 1000;
 
   Statistics statistics_;
@@ -238,6 +258,9 @@ class Ends : protected Choices {
   std::map<std::vector<Value>, std::uint32_t> known_outcomes_;
   Steps solo_;  // inside of what `steps_` or `deadlock_steps_` give
   Steps deadlock_steps_;
+  std::vector<std::uint32_t> end_ids_;  // of a state in which all stores have been written
+  Keys end_keys_;
+  std::vector<Wait> waits_ = std::vector<Wait>(std::size_t{1} << 14);
 };
 
 }  // namespace dekker::states

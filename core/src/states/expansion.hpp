@@ -97,6 +97,7 @@ class Expansion : protected Numbering {
   void forget_face_vectors() {
     face_vectors_ = std::make_unique<Sequences>();
     n_face_vectors_ = 0;
+    ++n_forgotten_;
     cache_.clear();
     forget_ahead();
   }
@@ -333,6 +334,7 @@ class Expansion : protected Numbering {
   StepCache cache_;
   StepKey key_;
   Keys keys_;  // of the state that is expanded
+  std::uint64_t n_forgotten_ = 0;  // how often all vectors of faces were
   bool uses_futures_ = false;
   Cells cells_;
   Futures own_futures_;
