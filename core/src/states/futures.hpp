@@ -82,6 +82,7 @@ class NumberSet {
   }
 
   void clear() { words_.clear(); }
+  bool operator==(const NumberSet&) const = default;
 
  private:
   std::vector<std::uint64_t> words_;
@@ -103,6 +104,7 @@ struct CellSets {
     reads.clear();
     writes.clear();
   }
+  bool operator==(const CellSets&) const = default;
 };
 
 // Bytes are told apart in cells, which are numbered in the order in which they are met. A worker of several knows some of the
@@ -127,6 +129,12 @@ class Cells {
   static constexpr std::uint32_t most_cells = 8192;  // then they are shared
 
   std::uint32_t number(Address cell) {
+    Recent& recent = recent_[cell % recent_.size()];
+    if (recent.cell != cell) recent = {cell, find_number(cell)};
+    return recent.number;
+  }
+
+  std::uint32_t find_number(Address cell) {
     if (shared_ == nullptr) return own_number(cell);
     const auto found = numbers_.find(cell);
     if (found != numbers_.end()) return found->second;
@@ -142,7 +150,13 @@ class Cells {
     return heap_cells::end + static_cast<std::uint32_t>(cell % (most_cells - heap_cells::end));
   }
 
+  struct Recent {
+    Address cell = ~Address{0};
+    std::uint32_t number = 0;
+  };
+
   Cells* shared_;
+  std::array<Recent, 64> recent_;
   std::mutex mutex_;
   std::unordered_map<Address, std::uint32_t> numbers_;
 };
@@ -155,10 +169,17 @@ class Futures {
     return std::uint64_t{static_cast<std::uint32_t>(thread)} << 32 | control;
   }
 
-  const CellSets& future(Point point) const {
-    static const CellSets nothing;
+  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
+
+  // By this number a point is known from now on.
+  std::uint32_t find(Point point) const {
     const auto found = numbers_.find(point);
-    return found == numbers_.end() ? nothing : known_[found->second].future;
+    return found == numbers_.end() ? unknown : found->second;
+  }
+
+  const CellSets& future(std::uint32_t number) const {
+    static const CellSets nothing;
+    return number == unknown ? nothing : known_[number].future;
   }
 
   // How often a future has grown.

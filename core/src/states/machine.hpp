@@ -173,6 +173,15 @@ class Machine : public Accesses {
     return spawned_thread(state, evaluate(thread, i->value));
   }
 
+  // What is to be joined next, and what else in a row, as bits, if that are threads at all.
+  std::uint64_t joined_threads(const ThreadState& thread) {
+    const Instruction* i = thread.status == ThreadStatus::running ? current(thread) : nullptr;
+    if (i == nullptr || i->operation != Operation::join) return 0;
+    const Value handle = evaluate(thread, i->value);
+    const Value number = is_handle(handle) ? at(thread_of(handle)) : handle - 1;
+    return thread.awaited | (number < 64 ? std::uint64_t{1} << number : 0);
+  }
+
   // Those that it waits for and that have not ended, as bits.
   std::uint64_t awaited_threads(const State& state, const ThreadState& thread) {
     const std::int32_t first = awaited_thread(state, thread);

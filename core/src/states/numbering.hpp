@@ -75,10 +75,10 @@ class Numbering {
     for (std::size_t u = 0; u + 1 < ids.size(); ++u) {
       const ThreadFacts& thread = facts(ids[1 + u]);
       if (thread.is_claimed) rows_[0] |= std::uint64_t{1} << u;
-      if (thread.awaited == 0) continue;
-      if ((awaited & thread.awaited) != 0) throw HandlesMatter{};
-      awaited |= thread.awaited;
-      rows_.push_back(thread.awaited);
+      if (thread.waits_in_row == 0) continue;
+      if ((awaited & thread.waits_in_row) != 0) throw HandlesMatter{};
+      awaited |= thread.waits_in_row;
+      rows_.push_back(thread.waits_in_row);
     }
     bool moves = false;
     for (const std::uint64_t row : rows_)
@@ -250,7 +250,8 @@ class Numbering {
     found.control = control_of(thread);
     found.kind = thread.kind;
     found.is_claimed = thread.is_claimed;
-    found.awaited = thread.awaited;
+    found.awaited = machine_.joined_threads(thread);
+    found.waits_in_row = thread.awaited;
     if (thread.kind != 0 && thread.n_spawned == 0) found.shape = find_shape(number);
     return found;
   }

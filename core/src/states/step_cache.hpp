@@ -25,7 +25,8 @@ struct ThreadFacts {
   std::uint32_t kind = 0;     // of a spawned thread
   std::uint32_t shape = 0;    // of one that may change its place, but for which allocated objects it leads to; 0: it may not
   bool is_claimed = false;
-  std::uint64_t awaited = 0;  // threads that it joins in a row
+  std::uint64_t awaited = 0;       // threads that it joins, as bits
+  std::uint64_t waits_in_row = 0;  // those that it joins in a row, where that is one step
 };
 
 // What is known of a step. A successor is its memory, its thread, the number of other threads that change, and for each of

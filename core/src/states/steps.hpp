@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 
 #include "states/machine.hpp"
 
@@ -66,6 +67,21 @@ class Steps {
       case Operation::give_back: add_object(from, machine_.leaving_object(thread)->address, found); return;
       default: return;
     }
+  }
+
+  // Of a step that others may notice, where no store is in a buffer: what it touches, if its thread alone decides that.
+  std::optional<Touch> global_touch(const State& from, std::int32_t t) {
+    const ThreadState& thread = from.threads[at(t)];
+    const Instruction* i = machine_.current(thread);
+    if (i == nullptr) return {};
+    const Operation operation = i->operation;
+    const bool is_load = operation == Operation::load;
+    const bool writes = operation == Operation::store || operation == Operation::store_conditional ||
+                        operation == Operation::update || operation == Operation::compare_exchange;
+    if (!is_load && !writes) return {};
+    const Address address = machine_.evaluate(thread, i->address);
+    if (machine_.map().global(address) == nullptr) return {};
+    return Touch{address, i->size, writes};
   }
 
   void add_object(State& from, Address address, std::vector<Touch>& found) const {
