@@ -123,7 +123,7 @@ class Choices : protected Expansion {
   }
 
   std::uint64_t awaited_by(std::size_t t) {
-    std::uint64_t found = facts(from_[1 + t]).awaited;
+    std::uint64_t found = ties(from_[1 + t]).joined;
     for (std::size_t u = 0; found != 0 && u < readiness_.size(); ++u)
       if (facts(from_[1 + u]).status == ThreadStatus::finished) found &= ~bit(static_cast<std::int32_t>(u));
     return found;

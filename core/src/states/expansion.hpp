@@ -171,8 +171,9 @@ class Expansion : protected Numbering {
     steps_.each(current(), t, found.readiness, [&](State& next) {
       ++n_successors_;
       ++found.n_successors;
-      found.is_opaque = found.is_opaque || !machine_.violations().empty() || !is_own_change(next, t);
-      result = std::max(result, add(next, number));
+      const bool is_own = is_own_change(next, t);
+      found.is_opaque = found.is_opaque || !machine_.violations().empty() || !is_own;
+      result = std::max(result, add(next, number, is_own));
       if (uses_futures_) add_to_futures(next, t);
       if (!found.is_opaque) keep(next, t);
     });
@@ -237,15 +238,18 @@ class Expansion : protected Numbering {
       const std::uint32_t memory = *next++, thread = *next++;
       std::uint32_t n_changed = *next++;
       if (n_changed == 0 && memory == from_[0] && thread == from_[1 + at(t)]) continue;  // it waits
-      ids_ = from_;
-      ids_[0] = memory;
-      ids_[1 + at(t)] = thread;
-      for (; n_changed > 0; --n_changed, next += 2) ids_[1 + next[0]] = shrunk(ids_[1 + next[0]], next[1]);
-      sort_equal_threads(ids_);
-      if (!asks && !found_.depth_first)
-        postpone(number);
+      const bool is_urgent = asks || found_.depth_first;
+      if (is_urgent) ids_.resize(from_.size());
+      const std::span<std::uint32_t> ids = is_urgent ? std::span(ids_) : make_room();
+      std::ranges::copy(from_, ids.begin());
+      ids[0] = memory;
+      ids[1 + at(t)] = thread;
+      for (; n_changed > 0; --n_changed, next += 2) ids[1 + next[0]] = shrunk(ids[1 + next[0]], next[1]);
+      sort_equal_threads(ids);
+      if (is_urgent)
+        result = std::max(result, progress_to(found_.insert(ids, number)));
       else
-        result = std::max(result, progress_to(found_.insert(ids_, number)));
+        postpone(number);
     }
     return result;
   }
@@ -255,7 +259,8 @@ class Expansion : protected Numbering {
   static std::uint64_t bit(std::int32_t t) { return std::uint64_t{1} << t; }
 
   Futures::Point point(std::int32_t t, std::uint32_t number) {
-    if (facts(number).kind != 0) return Futures::point(std::numeric_limits<std::int32_t>::max() - static_cast<std::int32_t>(facts(number).kind), facts(number).control);
+    const auto kind = static_cast<std::int32_t>(ties(number).kind);
+    if (kind != 0) return Futures::point(-kind, facts(number).control);
     const bool is_sorted = at(t) < program_.alike.size() && options_.symmetry && !spawns_;
     return Futures::point(is_sorted ? program_.alike[at(t)] : t, facts(number).control);
   }
@@ -279,14 +284,20 @@ class Expansion : protected Numbering {
 
   // ---- States that are added a little later ---------------------------------------------------------------------------
 
-  // The state `ids_` is added once what it is compared with has come from memory. Nobody may ask for it before.
-  void postpone(std::uint32_t parent) {
+  // For the components of a state that is added once what it is compared with has come from memory. Nobody may ask for it before.
+  std::span<std::uint32_t> make_room() {
     Postponed& oldest = postponed_[n_postponed_ % postponed_.size()];
     if (n_postponed_ >= postponed_.size()) found_.insert(oldest.ids, oldest.parent, oldest.hash);
-    oldest.ids = ids_;
-    oldest.parent = parent;
-    oldest.hash = Visited::hash_of(ids_);
-    found_.announce(oldest.hash);
+    oldest.ids.resize(from_.size());
+    return oldest.ids;
+  }
+
+  // The state that is there now.
+  void postpone(std::uint32_t parent) {
+    Postponed& newest = postponed_[n_postponed_ % postponed_.size()];
+    newest.parent = parent;
+    newest.hash = Visited::hash_of(newest.ids);
+    found_.announce(newest.hash);
     ++n_postponed_;
     if (n_postponed_ > postponed_.size())
       found_.announce_row(postponed_[(n_postponed_ + postponed_.size() / 2) % postponed_.size()].hash);
@@ -304,8 +315,8 @@ class Expansion : protected Numbering {
   // ---- States that are found ------------------------------------------------------------------------------------------
 
   // The state is overwritten.
-  Progressed add(State& state, std::uint32_t parent) {
-    number_components(state);
+  Progressed add(State& state, std::uint32_t parent, bool has_numbers = false) {
+    number_components(state, has_numbers);
     const FoundStates::Found found = found_.insert(ids_, parent);
     for (const Violation& violation : machine_.violations()) note_violation(violation, found.number, parent);
     machine_.violations().clear();

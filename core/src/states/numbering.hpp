@@ -29,9 +29,9 @@ class Numbering {
 
   // ---- States and numbers ---------------------------------------------------------------------------------------------
 
-  // `ids_` becomes the numbers of the canonical form of the state.
-  void number_components(State& state) {
-    if (machine_.renames()) renumbering_.apply(state, machine_.map(), machine_.contents());
+  // `ids_` becomes the numbers of the canonical form of the state; its objects may be known to have their numbers.
+  void number_components(State& state, bool has_numbers = false) {
+    if (machine_.renames() && !has_numbers) renumbering_.apply(state, machine_.map(), machine_.contents());
     if (state.memory.number == unnumbered) machine_.contents().settle(state.memory);
     ids_.resize(1 + state.threads.size());
     ids_[0] = number_of(state.memory, memories_);
@@ -73,12 +73,12 @@ class Numbering {
     rows_.assign(1, 0);
     std::uint64_t awaited = 0;
     for (std::size_t u = 0; u + 1 < ids.size(); ++u) {
-      const ThreadFacts& thread = facts(ids[1 + u]);
+      const ThreadTies& thread = ties(ids[1 + u]);
       if (thread.is_claimed) rows_[0] |= std::uint64_t{1} << u;
-      if (thread.waits_in_row == 0) continue;
-      if ((awaited & thread.waits_in_row) != 0) throw HandlesMatter{};
-      awaited |= thread.waits_in_row;
-      rows_.push_back(thread.waits_in_row);
+      if (thread.awaited == 0) continue;
+      if ((awaited & thread.awaited) != 0) throw HandlesMatter{};
+      awaited |= thread.awaited;
+      rows_.push_back(thread.awaited);
     }
     bool moves = false;
     for (const std::uint64_t row : rows_)
@@ -90,12 +90,12 @@ class Numbering {
   bool sort_row(std::span<std::uint32_t> ids, std::uint64_t row) {
     bool moves = false;
     while (row != 0) {
-      const std::uint32_t kind = facts(ids[1 + std::size_t(std::countr_zero(row))]).kind;
+      const std::uint32_t kind = ties(ids[1 + std::size_t(std::countr_zero(row))]).kind;
       same_kind_.clear();
       std::uint64_t places = 0;
       for (std::uint64_t left = row; left != 0; left &= left - 1) {
         const auto u = static_cast<std::size_t>(std::countr_zero(left));
-        const ThreadFacts& thread = facts(ids[1 + u]);
+        const ThreadTies& thread = ties(ids[1 + u]);
         if (thread.kind != kind) continue;
         row &= ~(std::uint64_t{1} << u);
         if (thread.shape == 0) continue;
@@ -169,10 +169,14 @@ class Numbering {
 
   // ---- What is known of a thread --------------------------------------------------------------------------------------
 
-  const ThreadFacts& facts(std::uint32_t number) {
-    if (number >= facts_.size()) facts_.resize(number + std::size_t{1});
-    if (!facts_[number].is_known) facts_[number] = find_facts(number);
+  [[gnu::always_inline]] const ThreadFacts& facts(std::uint32_t number) {
+    if (number >= facts_.size() || !facts_[number].is_known) add_facts(number);
     return facts_[number];
+  }
+
+  const ThreadTies& ties(std::uint32_t number) {
+    facts(number);
+    return ties_[number];
   }
 
   // The number of the thread without the stores at these positions of its buffer.
@@ -234,6 +238,14 @@ class Numbering {
     }
   }
 
+  [[gnu::noinline]] void add_facts(std::uint32_t number) {
+    if (number >= facts_.size()) {
+      facts_.resize(number + std::size_t{1});
+      ties_.resize(facts_.size());
+    }
+    facts_[number] = find_facts(number);
+  }
+
   ThreadFacts find_facts(std::uint32_t number) {
     decode_thread(number, scratch_);
     const ThreadState& thread = scratch_;
@@ -248,11 +260,8 @@ class Numbering {
     found.has_link = thread.link_size != 0;
     found.face = face_of(thread);
     found.control = control_of(thread);
-    found.kind = thread.kind;
-    found.is_claimed = thread.is_claimed;
-    found.awaited = machine_.joined_threads(thread);
-    found.waits_in_row = thread.awaited;
-    if (thread.kind != 0 && thread.n_spawned == 0) found.shape = find_shape(number);
+    ties_[number] = {machine_.joined_threads(thread), thread.awaited, thread.kind, 0, thread.is_claimed};
+    if (thread.kind != 0 && thread.n_spawned == 0) ties_[number].shape = find_shape(number);
     return found;
   }
 
@@ -317,6 +326,7 @@ class Numbering {
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<bool>> in_await_;  // by block and position
   std::vector<ThreadFacts> facts_;
+  std::vector<ThreadTies> ties_;
   std::vector<Shrunk> shrunk_ = std::vector<Shrunk>(4096);
   ThreadState scratch_;
   std::vector<std::uint64_t> rows_;

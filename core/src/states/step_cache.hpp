@@ -22,11 +22,15 @@ struct ThreadFacts {
   bool has_link = false;
   std::uint32_t face = 0;     // what steps of others depend on
   std::uint32_t control = 0;  // where it is in its code
+};
+
+// What it asks less often.
+struct ThreadTies {
+  std::uint64_t joined = 0;   // threads that it joins next, as bits
+  std::uint64_t awaited = 0;  // those that it joins in a row, where that is one step
   std::uint32_t kind = 0;     // of a spawned thread
   std::uint32_t shape = 0;    // of one that may change its place, but for which allocated objects it leads to; 0: it may not
   bool is_claimed = false;
-  std::uint64_t awaited = 0;       // threads that it joins, as bits
-  std::uint64_t waits_in_row = 0;  // those that it joins in a row, where that is one step
 };
 
 // What is known of a step. A successor is its memory, its thread, the number of other threads that change, and for each of
@@ -83,9 +87,9 @@ class StepCache {
   // Overwrites whatever has the place.
   void put(const StepKey& key, std::uint64_t hash, const CachedStep& step, std::span<const std::uint32_t> successors) {
     ++n_changes_;
-    if (words_.size() > most_words_) slots_.clear();
+    if (words_.size() > most_words_) forget();
     if (slots_.empty() || (++n_put_ > slots_.size() && slots_.size() < most_slots)) grow();
-    slots_[hash & (slots_.size() - 1)] = (hash & upper_half) | words_.size();
+    slots_[hash & (slots_.size() - 1)] = slot_for(words_.size(), hash);
     words_.insert(words_.end(), {key.place, key.thread, key.memory, key.faces});
     words_.push_back(static_cast<std::uint32_t>(step.readiness) | (step.has_successors ? 1u << 8 : 0u) |
                      (step.is_opaque ? 1u << 9 : 0u));
@@ -97,22 +101,37 @@ class StepCache {
   std::uint64_t n_changes() const { return n_changes_; }
 
   void clear() {
-    slots_.clear();
+    forget();
     ++n_changes_;
   }
 
  private:
   static constexpr std::size_t key_words = sizeof(StepKey) / sizeof(std::uint32_t);
-  static constexpr std::size_t fewest_slots = 256;
+  static constexpr std::size_t fewest_slots = 1024;
   static constexpr std::size_t most_slots = std::size_t{1} << 18;
   static constexpr std::size_t fewest_words = std::size_t{1} << 20;
   static constexpr std::uint64_t upper_half = ~std::uint64_t{0} << 32;
 
-  // All is forgotten, and soon known again.
-  void grow() {
-    slots_.assign(slots_.empty() ? fewest_slots : 4 * slots_.size(), 0);
+  static std::uint64_t slot_for(std::size_t record, std::uint64_t hash) { return (hash & upper_half) | record; }
+
+  void forget() {
+    std::ranges::fill(slots_, 0);
     words_.assign(1, 0);
     n_put_ = 0;
+  }
+
+  void grow() {
+    const std::vector<std::uint64_t> old = std::move(slots_);
+    slots_.assign(old.empty() ? fewest_slots : 4 * old.size(), 0);
+    if (old.empty()) words_.assign(1, 0);
+    n_put_ = 0;
+    for (const std::uint64_t slot : old) {
+      if (slot == 0) continue;
+      const std::uint32_t* record = words_.data() + static_cast<std::uint32_t>(slot);
+      const std::uint64_t hash = StepKey{record[0], record[1], record[2], record[3]}.hash();
+      slots_[hash & (slots_.size() - 1)] = slot_for(static_cast<std::uint32_t>(slot), hash);
+      ++n_put_;
+    }
   }
 
   std::vector<std::uint64_t> slots_;  // half of the hash, and where the record begins
