@@ -102,8 +102,9 @@ class Choices : protected Expansion {
 
   bool look_up_conflicts(std::uint64_t enabled) {
     const std::size_t n = readiness_.size();
+    if (all_.have_stores) return false;
     for (std::size_t t = 0; t < n; ++t)
-      if (facts(from_[1 + t]).has_stores || ((enabled >> t & 1) != 0 && touched_cells(t) == not_known)) return false;
+      if ((enabled >> t & 1) != 0 && touched_cells(t) == not_known) return false;
     conflicts_.assign(n, 0);
     running_.clear();
     for (std::int32_t u = 0; at(u) < n; ++u)
@@ -210,12 +211,6 @@ class Choices : protected Expansion {
   std::int32_t unnoticed_thread() const {
     for (std::int32_t t = 0; at(t) < readiness_.size(); ++t)
       if (readiness_[at(t)] == Readiness::local || readiness_[at(t)] == Readiness::choice) return t;
-    return none;
-  }
-
-  std::int32_t section_holder() {
-    for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t)
-      if (facts(from_[1 + at(t)]).in_section) return t;
     return none;
   }
 

@@ -23,16 +23,15 @@ class Ends : protected Choices {
 
   // The state `from_`.
   void expand(std::uint32_t number) {
-    if (is_final()) {
+    if (all_.have_ended) {
       record_final(number);
       return;
     }
-    if (known_outcomes_.empty() && has_outcome_at_end() && has_program_ended()) known_outcomes_.try_emplace({}, number);
+    if (known_outcomes_.empty() && has_outcome_at_end() && all_.have_ended_program) known_outcomes_.try_emplace({}, number);
     find_readiness();
     const std::uint64_t before = n_successors_;
-    const std::int32_t holder = section_holder();
-    if (holder != none) {
-      step(number, holder, false);
+    if (all_.in_section != none) {
+      step(number, all_.in_section, false);
       finish_expansion(number, before);
       return;
     }
@@ -51,7 +50,7 @@ class Ends : protected Choices {
 
   void finish_expansion(std::uint32_t number, std::uint64_t before) {
     if (n_successors_ == before) ++statistics_.blocked;
-    if (!may_be_deadlock()) return;
+    if (!all_.wait) return;
     if (options_.tells_waiting && ends_waiting())
       record_final(number);
     else
@@ -71,14 +70,6 @@ class Ends : protected Choices {
   }
 
   // ---- Ends of runs ---------------------------------------------------------------------------------------------------
-
-  bool is_final() {
-    for (std::size_t t = 1; t < from_.size(); ++t) {
-      const ThreadStatus status = facts(from_[t]).status;
-      if (status > ThreadStatus::ended_program || status == ThreadStatus::running) return false;
-    }
-    return true;
-  }
 
   void record_final(std::uint32_t number) {
     ++statistics_.final_states;
@@ -113,25 +104,12 @@ class Ends : protected Choices {
     return values;
   }
 
-  bool may_be_deadlock() {
-    for (std::size_t t = 1; t < from_.size(); ++t)
-      if (!facts(from_[t]).is_waiting) return false;
-    return true;
-  }
-
-  // Threads that wait when the program ends do not wait for ever.
-  bool has_program_ended() {
-    for (std::size_t t = 1; t < from_.size(); ++t)
-      if (facts(from_[t]).status == ThreadStatus::ended_program) return true;
-    return false;
-  }
-
   bool ends_waiting() {
     for (std::size_t t = 1; t < from_.size(); ++t) {
       const ThreadFacts& thread = facts(from_[t]);
       if (thread.status == ThreadStatus::running && !thread.has_waited && !thread.is_joining) return false;
     }
-    return has_program_ended();
+    return all_.have_ended_program;
   }
 
   // Stores that are on their way arrive; do all threads wait then for what never comes?
@@ -140,7 +118,7 @@ class Ends : protected Choices {
     bool found = false;
     deadlock_steps_.drained(current(), [&](State& end) { found = found || is_deadlock(end); });
     if (!found) return;
-    if (has_program_ended()) {
+    if (all_.have_ended_program) {  // threads that wait then do not wait for ever
       record_final(number);
       return;
     }
@@ -152,8 +130,7 @@ class Ends : protected Choices {
   // Where no store is on its way, does a thread that waits get out of its loop by its next step? Then it is only there that all
   // may wait.
   bool goes_on() {
-    for (std::size_t t = 1; t < from_.size(); ++t)
-      if (facts(from_[t]).has_stores) return false;
+    if (all_.have_stores) return false;
     for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t) {
       const std::optional<CachedStep> known = readiness_[at(t)] != Readiness::nothing && make_key(t)
                                                   ? cache_.find(key_, keys_.hashes[at(t)])

@@ -42,8 +42,30 @@ class Expansion : protected Numbering {
   void set_from(std::span<const std::uint32_t> ids) {
     from_.assign(ids.begin(), ids.end());
     is_decoded_ = false;
+    look_at_threads();
     if (n_face_vectors_ > most_face_vectors) forget_face_vectors();
     keys_.reset(from_.size() - 1);
+  }
+
+  // What the threads of a state have in common.
+  struct Threads {
+    bool have_ended = true;  // well
+    bool wait = true;        // or have ended
+    bool have_stores = false;
+    bool have_ended_program = false;
+    std::int32_t in_section = none;  // one that is
+  };
+
+  void look_at_threads() {
+    all_ = {};
+    for (std::size_t t = 1; t < from_.size(); ++t) {
+      const ThreadFacts& thread = facts(from_[t]);
+      all_.have_ended = all_.have_ended && thread.status <= ThreadStatus::ended_program && thread.status != ThreadStatus::running;
+      all_.wait = all_.wait && thread.is_waiting;
+      all_.have_stores = all_.have_stores || thread.has_stores;
+      all_.have_ended_program = all_.have_ended_program || thread.status == ThreadStatus::ended_program;
+      if (thread.in_section && all_.in_section == none) all_.in_section = static_cast<std::int32_t>(t - 1);
+    }
   }
 
   void find_readiness() {
@@ -72,6 +94,7 @@ class Expansion : protected Numbering {
   struct Keys {
     bool has_faces = false;
     std::uint32_t faces = 0;            // of all threads, as one number
+    std::uint64_t of_others = 0;        // `StepKey::hash_of_others`
     std::uint64_t linked = 0;           // threads with links, as bits
     std::vector<std::uint64_t> hashes;  // of the keys of its threads; 0: not computed
 
@@ -89,7 +112,12 @@ class Expansion : protected Numbering {
       face_words_.push_back(known.face);
       if (known.has_link) keys.linked |= std::uint64_t{1} << (u - 1);
     }
-    keys.faces = face_vectors_->intern(face_words_);
+    if (face_words_ != last_face_words_) {
+      last_faces_ = face_vectors_->intern(face_words_);
+      std::swap(last_face_words_, face_words_);
+    }
+    keys.faces = last_faces_;
+    keys.of_others = StepKey::hash_of_others(ids[0], keys.faces);
     n_face_vectors_ = std::max<std::size_t>(n_face_vectors_, keys.faces);
     keys.has_faces = true;
   }
@@ -97,6 +125,7 @@ class Expansion : protected Numbering {
   void forget_face_vectors() {
     face_vectors_ = std::make_unique<Sequences>();
     n_face_vectors_ = 0;
+    last_face_words_.clear();
     ++n_forgotten_;
     cache_.clear();
     forget_ahead();
@@ -116,7 +145,7 @@ class Expansion : protected Numbering {
     if (!keys_.has_faces) find_faces(from_, keys_);
     if (!has_key(keys_, at(t))) return false;
     key_ = key_of(from_, keys_, at(t));
-    if (keys_.hashes[at(t)] == 0) keys_.hashes[at(t)] = key_.hash();
+    if (keys_.hashes[at(t)] == 0) keys_.hashes[at(t)] = key_.hash(keys_.of_others);
     return true;
   }
 
@@ -128,7 +157,7 @@ class Expansion : protected Numbering {
     if (!coming.empty()) find_faces(coming, keys);
     for (std::size_t t = 0; t < keys.hashes.size(); ++t)
       if (facts(coming[1 + t]).status == ThreadStatus::running && has_key(keys, t)) {
-        keys.hashes[t] = key_of(coming, keys, t).hash();
+        keys.hashes[t] = key_of(coming, keys, t).hash(keys.of_others);
         cache_.announce(keys.hashes[t]);
       }
     for (const std::uint64_t hash : ahead_[(position + far_ahead / 2) % ahead_.size()].hashes)
@@ -341,7 +370,8 @@ class Expansion : protected Numbering {
   Steps steps_;
   FoundStates found_;
   std::vector<std::uint32_t> from_;   // the state that is expanded
-  std::vector<Readiness> readiness_;  // of its threads
+  Threads all_;                       // of its threads
+  std::vector<Readiness> readiness_;  // the same
   StepCache cache_;
   StepKey key_;
   Keys keys_;  // of the state that is expanded
@@ -381,7 +411,8 @@ class Expansion : protected Numbering {
   std::vector<KnownStep> known_;  // of the threads of the state that is expanded
   std::unique_ptr<Sequences> face_vectors_ = std::make_unique<Sequences>();
   std::size_t n_face_vectors_ = 0;
-  std::vector<std::uint32_t> face_words_;
+  std::vector<std::uint32_t> face_words_, last_face_words_;
+  std::uint32_t last_faces_ = 0;
   PointerOrder pointer_order_;
 };
 

@@ -51,9 +51,13 @@ struct StepKey {
   std::uint32_t faces = 0;
 
   bool operator==(const StepKey&) const = default;
-  std::uint64_t hash() const {
-    return mixed(std::uint64_t{place} << 32 | thread, mixed(std::uint64_t{memory} << 32 | faces, 1));
+  std::uint64_t hash() const { return hash(hash_of_others(memory, faces)); }
+
+  // Of what the steps of all threads from a state depend on.
+  static std::uint64_t hash_of_others(std::uint32_t memory, std::uint32_t faces) {
+    return mixed(std::uint64_t{memory} << 32 | faces, 1);
   }
+  std::uint64_t hash(std::uint64_t of_others) const { return mixed(std::uint64_t{place} << 32 | thread, of_others); }
 };
 
 class StepCache {
