@@ -112,7 +112,7 @@ class StepCache {
  private:
   static constexpr std::size_t key_words = sizeof(StepKey) / sizeof(std::uint32_t);
   static constexpr std::size_t fewest_slots = 1024;
-  static constexpr std::size_t most_slots = std::size_t{1} << 18;
+  static constexpr std::size_t most_slots = std::size_t{1} << 20;
   static constexpr std::size_t fewest_words = std::size_t{1} << 20;
   static constexpr std::uint64_t upper_half = ~std::uint64_t{0} << 32;
 
