@@ -1,5 +1,7 @@
 """States, time and bytes of the states engine with each reduction on and off: `python -m benchmarks.states`.
 
+With `alike` for the model: threads that are started alike, told apart and not.
+
 The rows are the shape of Tables 2 and 3 of "Model Checking of C++ Programs under the x86-TSO Memory Model": base has no
 reduction of locals, +s the static one, +d the dynamic one, +sdu buffers without bound, +sd4 buffers of four entries.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +33,9 @@ VARIANTS = {
     "+sd, all interleavings": Search(reduction=False),
 }
 LIMITS = Limits(timeout_s=10, memory_mb=2000)
+ALIKE = ROOT / "benchmarks" / "state_spaces" / "alike.c"
+WAYS = {"mutex": "-DMUTEX", "update": "-DUPDATE", "compare-exchange": "-DEXCHANGE", "queue lock": "-DQUEUE"}
+TOLD_APART = {"each thread by itself": Search(exact=True), "up to renaming": Search(exact=False)}
 
 
 def programs() -> dict[str, tuple[Path, tuple[str, ...]]]:
@@ -41,11 +47,13 @@ def programs() -> dict[str, tuple[Path, tuple[str, ...]]]:
     return found
 
 
-def measure(file: Path, flags: tuple[str, ...], model_name: str) -> list[str]:
+def measure(
+    file: Path, flags: tuple[str, ...], model_name: str, variants: Mapping[str, Search] = VARIANTS
+) -> list[str]:
     model = load_model(model_name)
     program = prepare(parse_c([str(file)], Options(flags=flags)), model)
     cells = []
-    for search in VARIANTS.values():
+    for search in variants.values():
         started = time.process_time()
         try:
             result = engine.run(Task(program, model, LIMITS, search=search))
@@ -58,7 +66,20 @@ def measure(file: Path, flags: tuple[str, ...], model_name: str) -> list[str]:
     return cells
 
 
+def compare_alike() -> None:
+    print("| " + " | ".join(("threads that count up", "model", "number", *TOLD_APART)) + " |")
+    print("|" + "---|" * (len(TOLD_APART) + 3))
+    for name, flag in WAYS.items():
+        for model in ("sc", "tso"):
+            for n in (3, 5, 7, 10):
+                cells = measure(ALIKE, (flag, f"-DN={n}"), model, TOLD_APART)
+                print("| " + " | ".join((name, model, str(n), *cells)) + " |", flush=True)
+
+
 def main(model: str = "tso", wanted: str = "") -> None:
+    if model == "alike":
+        compare_alike()
+        return
     print("| " + " | ".join(("program", *VARIANTS)) + " |")
     print("|" + "---|" * (len(VARIANTS) + 1))
     for name, (file, flags) in programs().items():

@@ -13,6 +13,8 @@ from dekker.engines.states import engine as states
 from dekker.fuzz.threaded_c import OBSERVED, alike_program
 from dekker.ir.program import Program
 from dekker.models import load_model
+from dekker.result import Verdict
+from dekker.run.check import CheckOptions, check
 from dekker.run.prepare import prepare
 from dekker.run.violations import violations_of
 from dekker.task import Limits, Search, Task
@@ -47,6 +49,130 @@ def compare(program: Program, title: str, jobs: int = 1) -> None:
         for kind, search in SEARCHES.items():
             exact, merged = (replace(task, search=replace(search, exact=exact), jobs=jobs) for exact in (True, False))
             assert findings(merged) == findings(exact), f"{title} under {name}, {kind}"
+
+
+COUNTED = Path(__file__).parents[2] / "benchmarks" / "state_spaces" / "alike.c"
+WAYS = {"MUTEX": 40, "UPDATE": 12, "EXCHANGE": 4029}
+"""States of ten threads under sc, up to renaming."""
+VERDICT = Limits(unroll=4, counts_known_rounds=False, stop_at_first=True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("model", MODELS)
+def test_ten_threads_count_up(way: str, model: str) -> None:
+    report = check((str(COUNTED),), CheckOptions(model, "states", VERDICT, flags=("-DN=10", f"-D{way}")))
+    assert report.verdict is Verdict.SAFE
+    assert report.result.statistics["merged"]
+    assert report.result.statistics["states"] <= WAYS[way]
+    three = ("-DN=3", f"-D{way}")
+    assert check((str(COUNTED),), CheckOptions(model, "rsmc", VERDICT, flags=three)).verdict is Verdict.SAFE
+
+
+@pytest.mark.parametrize("way", [*WAYS, "QUEUE"])
+def test_counting_up_by_fewer_threads(way: str, tmp_path: Path) -> None:
+    text = COUNTED.read_text(encoding="utf-8").replace(
+        "#include <assert.h>", f"#include <assert.h>\n#define {way}\n#define N 4"
+    )
+    compare(read_program(text, tmp_path, ("count",)), way)
+
+
+def test_what_is_counted_is_exact_where_more_than_the_verdict_is_asked() -> None:
+    flags = ("-DN=3", "-DUPDATE")
+    cases = ((VERDICT, Search(), 5), (VERDICT, Search(exact=True), 15), (Limits(), Search(), 15))
+    for limits, search, n_states in cases:
+        report = check((str(COUNTED),), CheckOptions("sc", "states", limits, flags=flags, search=search))
+        assert report.result.statistics["states"] == n_states
+
+
+PRELUDE = """\
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+static atomic_int n, go, x;
+static pthread_t ids[4];
+#define THREADS(argument) for (int i = 0; i < 3; ++i) pthread_create(&ids[i], 0, worker, argument)
+static void *worker(void *argument);
+"""
+TOLD_APART = {
+    "what is looked at between two joins": """
+static void *worker(void *argument) { atomic_fetch_add(&n, 1); return 0; }
+int main(void) {
+  THREADS(0);
+  pthread_join(ids[1], 0); assert(n == 3); pthread_join(ids[0], 0); pthread_join(ids[2], 0);
+}
+""",
+    "what threads return": """
+static void *worker(void *argument) { return (void *)(long)atomic_fetch_add(&n, 1); }
+int main(void) {
+  void *a, *b;
+  THREADS(0);
+  pthread_join(ids[0], &a); pthread_join(ids[1], &b); pthread_join(ids[2], 0);
+  assert(!((long)a == 2 && (long)b == 0));
+}
+""",
+    "a thread that joins another": """
+static void *worker(void *argument) {
+  if (atomic_fetch_add(&n, 1) == 0) { while (!atomic_load(&go)) ; pthread_join(ids[2], 0); x = 1; }
+  return 0;
+}
+int main(void) { THREADS(0); atomic_store(&go, 1); pthread_join(ids[0], 0); pthread_join(ids[1], 0); assert(!x); }
+""",
+    "a thread that compares identifiers": """
+static void *worker(void *argument) {
+  while (!atomic_load(&go)) ;
+  if (atomic_fetch_add(&n, 1) == 0 && pthread_equal(pthread_self(), ids[1])) assert(0);
+  return 0;
+}
+int main(void) { THREADS(0); atomic_store(&go, 1); for (int i = 0; i < 3; ++i) pthread_join(ids[i], 0); }
+""",
+    "the end of the program": """
+static void *worker(void *argument) { if (atomic_fetch_add(&n, 1) == 1) exit(0); return 0; }
+int main(void) { THREADS(0); for (int i = 0; i < 3; ++i) { pthread_join(ids[i], 0); x++; } assert(n == 3); }
+""",
+    "one that waits for ever": """
+static void *worker(void *argument) { if (atomic_fetch_add(&n, 1) == 1) while (!atomic_load(&go)) ; return 0; }
+int main(void) { THREADS(0); for (int i = 0; i < 3; ++i) pthread_join(ids[i], 0); }
+""",
+    "threads that start others": """
+static void *inner(void *argument) { atomic_fetch_add(&x, 1); return 0; }
+static void *worker(void *argument) {
+  pthread_t own;
+  if (atomic_fetch_add(&n, 1) < 2) { pthread_create(&own, 0, inner, 0); pthread_join(own, 0); }
+  return 0;
+}
+int main(void) { THREADS(0); for (int i = 0; i < 3; ++i) pthread_join(ids[i], 0); assert(x == 2); }
+""",
+    "threads that nobody joins": """
+static void *worker(void *argument) { int seen = x; x = seen + 1; atomic_fetch_add(&n, 1); return 0; }
+int main(void) {
+  THREADS(0);
+  for (int i = 0; i < 3; ++i) pthread_detach(ids[i]);
+  while (atomic_load(&n) != 3) ;
+  assert(x > 1);
+}
+""",
+    "nodes of the stack and of the heap": """
+struct node { struct node *next; int value; };
+static _Atomic(struct node *) top;
+static void *worker(void *argument) {
+  struct node *mine = malloc(sizeof *mine);
+  mine->next = atomic_load(&top);
+  while (!atomic_compare_exchange_strong(&top, &mine->next, mine)) ;
+  struct node *other = mine->next;
+  if (other) atomic_fetch_add(&x, other->next ? 2 : 1);
+  return 0;
+}
+int main(void) { THREADS(0); for (int i = 0; i < 3; ++i) pthread_join(ids[i], 0); assert(x != 3); }
+""",
+}
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+def test_what_may_tell_threads_apart(name: str, tmp_path: Path) -> None:
+    program = read_program(PRELUDE + TOLD_APART[name], tmp_path, ("n", "x"))
+    compare(program, name)
+    compare(replace(program, property=replace(program.property, observed=(), leaks=True)), f"{name} with leaks", jobs=2)
 
 
 @pytest.mark.parametrize("seed", range(12))

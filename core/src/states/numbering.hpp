@@ -83,8 +83,18 @@ class Numbering {
     bool moves = false;
     for (const std::uint64_t row : rows_)
       if (std::popcount(row) > 1) moves = sort_row(ids, row) || moves;
-    has_rows_ = has_rows_ || std::popcount(awaited) > 1;
+    merges_ = merges_ || moves || is_partly_over(ids);
     if (moves && machine_.renames()) number_objects(ids);
+  }
+
+  // Has one of the threads that are joined in a row ended before the others?
+  bool is_partly_over(std::span<const std::uint32_t> ids) {
+    return std::ranges::any_of(rows_.begin() + 1, rows_.end(), [&](std::uint64_t row) {
+      std::size_t n_ended = 0;
+      for (std::uint64_t left = row; left != 0; left &= left - 1)
+        if (facts(ids[1 + std::size_t(std::countr_zero(left))]).status == ThreadStatus::finished) ++n_ended;
+      return n_ended != 0 && n_ended != static_cast<std::size_t>(std::popcount(row));
+    });
   }
 
   bool sort_row(std::span<std::uint32_t> ids, std::uint64_t row) {
@@ -214,7 +224,7 @@ class Numbering {
   Sequences& memories_;
   std::vector<std::uint32_t> ids_;
   bool spawns_ = false;
-  bool has_rows_ = false;  // threads that may change places
+  bool merges_ = false;  // states that differ in which thread is which, or in how many were joined in a row, were one
 
  private:
   // Of memory (heap.hpp).

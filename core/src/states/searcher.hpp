@@ -202,7 +202,7 @@ class Searcher : Schedules {
     s.overflows = steps_.overflows;
     s.limits = machine_.n_limits;
     s.is_compact = found_.visited.is_compact();
-    s.merges_spawned = has_rows_;
+    s.merges_spawned = merges_;
   }
 
   std::unique_ptr<Components> components_;

@@ -214,7 +214,7 @@ class Worker : Schedules {
     statistics_.largest_buffer = machine_.largest_buffer;
     statistics_.overflows = steps_.overflows;
     statistics_.limits = machine_.n_limits;
-    statistics_.merges_spawned = has_rows_;
+    statistics_.merges_spawned = merges_;
     const std::lock_guard hold(mutex_);
     published_ = statistics_;
   }

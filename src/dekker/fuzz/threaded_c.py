@@ -418,7 +418,8 @@ class _AlikeGenerator(_Generator):
         own = self._one(*20 * [own], "pthread_detach(pthread_self());", "a = pthread_equal(ids[0], pthread_self());")
         argument = "a = (int)(long)argument;" if self.random.random() < 0.3 else ""
         result = self._one("0", "0", "(void *)(long)a")
-        return f"static void *{name}(void *argument) {{\n  int a = 0, b = 0;\n  {argument} {body} {own}\n  return {result};\n}}"
+        lines = ["int a = 0, b = 0;", f"{argument} {body} {own}", f"return {result};"]
+        return f"static void *{name}(void *argument) {{\n  " + "\n  ".join(lines) + "\n}"
 
     def _alike_main(self, names: list[str]) -> str:
         chance = self.random.random
