@@ -330,8 +330,8 @@ TEST(futures_that_workers_put_together_are_those_of_one) {
     for (const Futures& part : parts) together.add(part);
     for (std::uint32_t control = 0; control < 12; ++control) {
       const Futures::Point point = Futures::point(0, control);
-      CHECK(together.future(point).contains(known.future(point)));
-      CHECK(known.future(point).contains(together.future(point)));
+      CHECK(together.future(together.find(point)).contains(known.future(known.find(point))));
+      CHECK(known.future(known.find(point)).contains(together.future(together.find(point))));
     }
   }
 }
