@@ -274,7 +274,7 @@ class Explorer {
     const std::size_t floor = run_.lowest_source(id, place);
     bool is_stale = false;
     for (std::size_t source = run_.location(place).order.size() + 1; source-- > floor && !stopped();) {
-      is_stale = explore_read_from(id, place, source, is_stale ? IfWaiting::stale : IfWaiting::sleeps) || is_stale;
+      is_stale = explore_read_from(id, place, source, is_stale ? if_stale() : IfWaiting::sleeps) || is_stale;
       run_.undo(before);
     }
     explore_forwarded_failure(id, activation);
@@ -355,7 +355,7 @@ class Explorer {
     const bool is_allowed = explore_read_as(activation.only_success ? ItemKind::successful_read : ItemKind::read, id, place, source, if_waiting);
     run_.undo(before);
     if (!may_fail_by_chance(id, activation) || stopped()) return is_allowed;
-    explore_read_as(ItemKind::failed_read, id, place, source, IfWaiting::stale);
+    explore_read_as(ItemKind::failed_read, id, place, source, if_stale());
     run_.undo(before);
     return is_allowed;
   }
@@ -396,7 +396,9 @@ class Explorer {
     return true;
   }
 
-  // A thread need not be seen to wait because its read is stale, or fails by chance: what others do meanwhile they can also
+  IfWaiting if_stale() const { return order_.in_order ? IfWaiting::stale : IfWaiting::sleeps; }
+
+  // In program order, a thread need not be seen to wait because its read is stale, or fails by chance: what others do meanwhile they can also
   // do after the read has seen what came last. Unless the program may end meanwhile, or the read itself raises a flag.
   bool stale_waits_matter() { return run_.may_end_unjoined() || run_.raised_flags() != 0; }
 

@@ -409,9 +409,9 @@ class Machine {
   void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::optional<bool> wrote_in_round(const ThreadState<W>& state) const;
   static std::vector<bool> await_targets(const Block& block);
-  static std::vector<bool> awaited(const Block& block);
+  std::vector<bool> awaited(const Block& block) const;
   static bool may_wait(const Instruction& instruction);
-  static bool is_local(const Instruction& instruction);
+  bool is_local(const Instruction& instruction) const;
   static void note_await_start(ThreadState<W>& state);
   void check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   static void fail(ThreadState<W>& state, std::int32_t pc, ViolationKind kind, Address address);

@@ -210,7 +210,7 @@ std::vector<bool> Machine<W>::await_targets(const Block& block) {
 // Instructions that are followed by an await or assumption, with nothing but assignments between.
 // From where it may come to waiting, with no event on the way but one at that place.
 template <std::size_t W>
-std::vector<bool> Machine<W>::awaited(const Block& block) {
+std::vector<bool> Machine<W>::awaited(const Block& block) const {
   std::vector<bool> waits(block.code.size() + 1, false), result = waits;  // a thread that does nothing begins and ends, too
   for (bool is_new = true; is_new;) {
     is_new = false;
@@ -231,9 +231,9 @@ bool Machine<W>::may_wait(const Instruction& instruction) {
 }
 
 template <std::size_t W>
-bool Machine<W>::is_local(const Instruction& instruction) {
+bool Machine<W>::is_local(const Instruction& instruction) const {
   const Operation operation = instruction.operation;
-  return operation == Operation::assign || operation == Operation::branch || operation == Operation::jump;
+  return operation == Operation::assign || (order_.in_order && (operation == Operation::branch || operation == Operation::jump));
 }
 
 template <std::size_t W>
