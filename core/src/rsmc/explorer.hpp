@@ -364,11 +364,12 @@ class Explorer {
       return;
     }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
-    if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
-      if (kind == ItemKind::failed_read && run_.thread_of(id).is_left_out) {
-        ++outcome_.statistics.left_out;
-        return;
-      }
+    const bool waits = was_running && ends_waiting(run_, id, n_events);
+    const bool comes_back = was_running && !waits && run_.comes_back_by_stores(id);
+    if ((waits || comes_back) && !is_violation(id, place)) {
+      const bool is_left_out = comes_back || run_.thread_of(id).is_left_out;
+      outcome_.statistics.left_out += is_left_out;
+      if (is_left_out && kind == ItemKind::failed_read) return;
       active_.find(run_.key_of(id))->sleeps = true;
       return;
     }
@@ -414,6 +415,7 @@ class Explorer {
     if (event(write).chosen_by != no_event) {
       const bool goes_elsewhere = !run_.can_succeed(event(write));
       if (fails_to_try_again(run_, write)) {
+        outcome_.statistics.left_out += run_.thread_of(read).is_left_out;
         Activation<W>& activation = *active_.find(run_.key_of(read));
         (goes_elsewhere ? activation.sleeps : activation.tries_again) = true;
       } else {

@@ -98,8 +98,12 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
   }
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
   if (!limits_.counts_known_rounds && state.guess == no_event && loops_of(state.block).is_head(state.pc)) {
-    if (leaves_out_failures_ && !is_alone_) note_arrival(state);
+    if (looks_at_rounds() && leaves_round_out(state, false)) return;
+    state.is_behind_head = !reads(code[at(state.pc)]);
     state.loops.arrive(state.callers.size(), state.pc, state.events.size());
+  } else if (state.is_behind_head && looks_at_rounds() && reads(code[at(state.pc)])) {
+    if (leaves_round_out(state, true)) return;
+    state.is_behind_head = false;
   }
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];

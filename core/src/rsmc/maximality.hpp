@@ -27,6 +27,13 @@ namespace dekker::rsmc {
 inline constexpr std::int64_t status_succeeded = 0;
 inline constexpr std::int64_t status_failed = 1;
 
+// Is it of a round that is left out, and nothing depends on it?
+template <std::size_t W>
+bool may_be_missing(const Run<W>& run, const Event<W>& e) {
+  const ThreadState<W>& thread = run.machine().threads()[static_cast<std::size_t>(e.thread)];
+  return thread.is_left_out && static_cast<std::size_t>(e.index) >= thread.left_out_rest;
+}
+
 // Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the
 // read? There were `n_events` events in the thread before.
 template <std::size_t W>
@@ -37,7 +44,7 @@ bool ends_waiting(const Run<W>& run, EventId read, std::size_t n_events) {
   for (std::size_t i = static_cast<std::size_t>(run.event(read).index) + 1; i < events.size(); ++i) {
     const Event<W>& later = run.event(events[i]);
     const bool is_done = i < n_events && (later.state == EventState::committed || later.state == EventState::absent);
-    if (later.kind != EventKind::fence && !is_done) return false;
+    if (later.kind != EventKind::fence && !is_done && !may_be_missing(run, later)) return false;
   }
   return true;
 }
@@ -221,7 +228,8 @@ class Maximality {
     while (source > 0 && !is_previous(order[source - 1], event(sleeper), past)) --source;
     const auto before = run_.mark();
     const std::size_t n_events = run_.events_of(event(sleeper).thread).size();
-    const bool result = run_.wake(sleeper, source) && (ends_waiting(run_, sleeper, n_events) || tries_in_vain(sleeper));
+    const bool result = run_.wake(sleeper, source) &&
+                        (ends_waiting(run_, sleeper, n_events) || run_.comes_back_by_stores(sleeper) || tries_in_vain(sleeper));
     run_.undo(before);
     return result;
   }

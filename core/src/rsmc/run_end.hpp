@@ -35,6 +35,8 @@ class RunEnd {
   void note() {
     Statistics& statistics = outcome_.statistics;
     require_ordered_pieces(run_);
+    run_.refute_reliances();
+    note_rounds_left_out();
     if (note_violations()) {
       ++statistics.failed;
     } else if (run_.machine().owes_ends()) {
@@ -44,6 +46,7 @@ class RunEnd {
       note_cuts();
     } else if (any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
+      if (all_blocked_are_left_out()) count_flags();
     } else if (any_thread(ThreadStatus::ended)) {
       finish_ended();
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
@@ -77,6 +80,17 @@ class RunEnd {
   bool has_violation() const {
     const bool is_deadlock = limits_.stops_at_deadlock && outcome_.statistics.deadlocks != 0;
     return is_deadlock || !outcome_.violations.empty() || !outcome_.flags.empty();
+  }
+
+  void note_rounds_left_out() {
+    for (const ThreadState<W>& thread : run_.machine().threads()) outcome_.statistics.left_out += thread.is_left_out;
+  }
+
+  // No assumption has failed.
+  bool all_blocked_are_left_out() const {
+    return std::ranges::all_of(run_.machine().threads(), [](const ThreadState<W>& thread) {
+      return thread.status != ThreadStatus::blocked || thread.is_left_out;
+    });
   }
 
   void note_cuts() {
@@ -143,7 +157,7 @@ class RunEnd {
     const Mark before = run_.mark();
     for (EventId id : sleepers)
       for (std::size_t source = 0; source < run_.n_sources(id); ++source) {
-        if (waits_with(id, source)) look();
+        if (waits_with(id, source) || run_.thread_of(id).is_left_out || run_.comes_back_by_stores(id)) look();
         run_.undo(before);
       }
   }
@@ -172,6 +186,7 @@ class RunEnd {
   }
 
   bool waits_for_memory(const ThreadState<W>& thread) const {
+    if (thread.is_left_out) return true;
     const std::vector<Instruction>& code = program_.block(thread.block).code;
     const std::int32_t first = code[at(thread.pc)].target;
     std::set<std::int32_t> called;
