@@ -105,7 +105,7 @@ class NativeProgram:
 
     threads: list[Block]
     expressions: list[list[int]]
-    classes: list[tuple[list[int], int, int]]
+    classes: list[tuple[list[int], int, int, int]]
     initial_class: int
     initial_bytes: list[tuple[int, int]]
     objects: list[tuple[int, int]]
@@ -350,7 +350,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
 def probe(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool],
     limits: Limits,
     n_probes: int,
     seed: int,

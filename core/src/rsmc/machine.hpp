@@ -251,7 +251,7 @@ class Machine {
 
   // The first event of the round in which a thread waits.
   std::size_t round_start(const ThreadState<W>& state) const {
-    if (state.is_left_out) return state.left_out_from;
+    if (state.is_left_out) return state.left_out.round;
     const std::int32_t target = code_of(state)[at(state.pc)].target;
     for (const AwaitStart& start : state.await_starts)
       if (start.depth == state.callers.size() && start.pc == target) return start.n_events;
@@ -328,9 +328,10 @@ class Machine {
   // Is the event in what was left out?
   bool is_left_out(const Event<W>& e) const {
     const ThreadState<W>& thread = threads_[at(e.thread)];
-    return thread.is_left_out && at(e.index) >= thread.left_out_from;
+    return thread.is_left_out && at(e.index) >= thread.left_out.from;
   }
   bool is_harmless_store(const Event<W>& e) const;
+  bool waits(const ThreadState<W>& state) const;
   void refute(Address address, Reliance what);
 
   bool is_header(Address address) const {
@@ -559,7 +560,7 @@ class Machine {
   bool link_crosses_calls();
   bool is_back(ThreadState<W>& state, const Arrival<W>& before, const Arrival<W>& now);
   bool is_round(const ThreadState<W>& state, std::size_t from, const Sources<W>& control) const;
-  static void leave_out(ThreadState<W>& state, std::size_t from, std::size_t rest, ThreadStatus status);
+  static void leave_out(ThreadState<W>& state, const LeftOut& left_out);
   bool tries_again(ThreadState<W>& state, const Arrival<W>& before, const Arrival<W>& now);
   std::optional<std::size_t> last_look(const ThreadState<W>& state, std::size_t from, std::size_t end) const;
   bool is_as_good(const Looks& looks, const Sources<W>& control) const;
@@ -576,6 +577,7 @@ class Machine {
   bool is_settled_enough(const Event<W>& e, const Sources<W>& control) const;
   bool is_settled(const Sources<W>& sources, const Sources<W>& control) const;
   bool is_unchanged(const RegisterContent<W>& before, const RegisterContent<W>& now, const Sources<W>& control) const;
+  bool have_same_value(NodeId left, NodeId right) const;
   static bool is_same(const Sources<W>& left, const Sources<W>& right);
   bool failed_by_chance(const ThreadState<W>& state, std::size_t from) const;
   bool relies_on_accesses(const ThreadState<W>& state, std::size_t from);

@@ -32,7 +32,6 @@ namespace dekker::rsmc {
 // Notes that the thread is at a point, or stops it if what it did since it was there last is to be left out.
 template <std::size_t W>
 bool Machine<W>::leaves_round_out(ThreadState<W>& state, bool is_at_read) {
-  if (has_seen_undefined_) return false;
   std::shared_ptr<Arrival<W>> now = arrival(state, is_at_read);
   for (const Arrival<W>* before = state.arrivals.get(); before != nullptr; before = before->previous.get()) {
     if (!before->is_same_point(*now)) continue;
@@ -106,8 +105,8 @@ bool Machine<W>::is_back(ThreadState<W>& state, const Arrival<W>& before, const 
   for (std::size_t i = 0; i < now.registers.size(); ++i)
     if (!is_unchanged(before.registers[i], now.registers[i], now.control)) return false;
   if (!is_round(state, before.n_events, now.control) || !relies_on_accesses(state, before.n_events)) return false;
-  const bool by_chance = failed_by_chance(state, before.n_events);
-  leave_out(state, before.n_events, state.events.size(), by_chance ? ThreadStatus::blocked : ThreadStatus::waiting);
+  leave_out(state, {before.n_events, before.n_events, state.events.size(), failed_by_chance(state, before.n_events)});
+  if (!state.left_out.failed_by_chance) state.status = ThreadStatus::waiting;
   return true;
 }
 
@@ -125,11 +124,22 @@ bool Machine<W>::is_round(const ThreadState<W>& state, std::size_t from, const S
 }
 
 template <std::size_t W>
-void Machine<W>::leave_out(ThreadState<W>& state, std::size_t from, std::size_t rest, ThreadStatus status) {
-  state.status = status;
+void Machine<W>::leave_out(ThreadState<W>& state, const LeftOut& left_out) {
+  state.status = ThreadStatus::blocked;
   state.is_left_out = true;
-  state.left_out_from = from;
-  state.left_out_rest = rest;
+  state.left_out = left_out;
+}
+
+// Will it do the same for ever, if nobody changes anything? So it will if both looks have found the same.
+template <std::size_t W>
+bool Machine<W>::waits(const ThreadState<W>& state) const {
+  if (state.status != ThreadStatus::blocked || !state.is_left_out) return state.status == ThreadStatus::waiting;
+  const LeftOut& found = state.left_out;
+  if (found.failed_by_chance || found.rest >= state.events.size()) return false;
+  const Event<W>& first = events_[state.events[found.from]];
+  const Event<W>& last = events_[state.events[found.rest]];
+  const bool are_known = first.state == EventState::committed && last.state == EventState::committed;
+  return are_known && first.value == last.value && first.undefined == last.undefined;
 }
 
 // ---- It tries again
@@ -146,7 +156,7 @@ bool Machine<W>::tries_again(ThreadState<W>& state, const Arrival<W>& before, co
     if (!is_replaced(before.registers[i], now.registers[i], looks, now.control)) return false;
   if (!repeats_stores(state, {*first, before.n_events, *last}, looks, now.control)) return false;
   if (!relies_on_accesses(state, *first)) return false;
-  leave_out(state, *first, *last, ThreadStatus::blocked);
+  leave_out(state, {*first, before.n_events, *last, failed_by_chance(state, before.n_events)});
   return true;
 }
 
@@ -304,15 +314,18 @@ bool Machine<W>::is_settled(const Sources<W>& sources, const Sources<W>& control
 
 template <std::size_t W>
 bool Machine<W>::is_unchanged(const RegisterContent<W>& before, const RegisterContent<W>& now, const Sources<W>& control) const {
-  if (order_.in_order) {
-    const std::optional<Value> old_value = value(before.node);
-    return old_value && old_value == value(now.node);
-  }
+  if (order_.in_order) return have_same_value(before.node, now.node);
   if (before.node == now.node && is_same(before.sources, now.sources)) return true;
   if (!order_.forgets_dependencies || !is_settled(before.sources, control) || !is_settled(now.sources, control)) return false;
   const Sources<W> old_sources = resolved(before.sources), new_sources = resolved(now.sources);
-  return value(before.node) == value(now.node) && old_sources.direct.is_subset_of(new_sources.direct) &&
+  return have_same_value(before.node, now.node) && old_sources.direct.is_subset_of(new_sources.direct) &&
          old_sources.picked.is_subset_of(new_sources.direct | new_sources.picked);
+}
+
+template <std::size_t W>
+bool Machine<W>::have_same_value(NodeId left, NodeId right) const {
+  const std::optional<Value> found = value(left);
+  return found && found == value(right) && undefined(left) == undefined(right);
 }
 
 template <std::size_t W>

@@ -209,6 +209,14 @@ struct Arrival {
   }
 };
 
+// What is left out, by numbers of events in the thread.
+struct LeftOut {
+  std::size_t from = 0;   // all from there on
+  std::size_t round = 0;  // where the round begins
+  std::size_t rest = 0;   // from there on they may as well be missing; if there are any, this is the last look
+  bool failed_by_chance = false;
+};
+
 template <std::size_t W>
 struct ThreadState {
   std::int32_t number = 0;
@@ -232,9 +240,8 @@ struct ThreadState {
   EventId end = no_event;         // the write that lets others join
   EventId joining = no_event;     // the last read with which it joins another
   bool is_behind_head = false;    // of a loop, and has read nothing since
-  bool is_left_out = false;       // it has stopped because the round that it has just done need not be explored:
-  std::size_t left_out_from = 0;  // the events that are left out,
-  std::size_t left_out_rest = 0;  // and those of them that may as well be missing
+  bool is_left_out = false;  // it has stopped because the round that it has just done need not be explored
+  LeftOut left_out;
   bool owes_end = false;          // it has ended, but there is no such write yet
   RegisterContent<W> result;
   std::int32_t n_spawned = 0;

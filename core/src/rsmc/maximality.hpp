@@ -31,7 +31,7 @@ inline constexpr std::int64_t status_failed = 1;
 template <std::size_t W>
 bool may_be_missing(const Run<W>& run, const Event<W>& e) {
   const ThreadState<W>& thread = run.machine().threads()[static_cast<std::size_t>(e.thread)];
-  return thread.is_left_out && static_cast<std::size_t>(e.index) >= thread.left_out_rest;
+  return thread.is_left_out && static_cast<std::size_t>(e.index) >= thread.left_out.rest;
 }
 
 // Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the

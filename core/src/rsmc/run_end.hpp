@@ -44,12 +44,12 @@ class RunEnd {
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
-    } else if (any_thread(ThreadStatus::blocked)) {
+    } else if (!all_blocked([&](const ThreadState<W>& thread) { return run_.machine().waits(thread); })) {
       ++statistics.blocked;
-      if (all_blocked_are_left_out()) count_flags();
+      if (all_blocked([](const ThreadState<W>& thread) { return thread.is_left_out; })) count_flags();
     } else if (any_thread(ThreadStatus::ended)) {
       finish_ended();
-    } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
+    } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running) || any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
       if (run_.sleepers().empty()) finish_waiting();
       else finish_asleep();
@@ -86,10 +86,10 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads()) outcome_.statistics.left_out += thread.is_left_out;
   }
 
-  // No assumption has failed.
-  bool all_blocked_are_left_out() const {
-    return std::ranges::all_of(run_.machine().threads(), [](const ThreadState<W>& thread) {
-      return thread.status != ThreadStatus::blocked || thread.is_left_out;
+  template <class Test>
+  bool all_blocked(const Test& test) const {
+    return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
+      return thread.status != ThreadStatus::blocked || test(thread);
     });
   }
 
@@ -163,7 +163,7 @@ class RunEnd {
   }
 
   bool waits_with(EventId sleeper, std::size_t source) {
-    return run_.wake(sleeper, source) && run_.status_of(sleeper) == ThreadStatus::waiting;
+    return run_.wake(sleeper, source) && run_.machine().waits(run_.thread_of(sleeper));
   }
 
   bool any_thread(ThreadStatus status) const {
@@ -175,7 +175,7 @@ class RunEnd {
   // A thread that is still running waits for another to end. A loop that reads nothing does not wait for anything.
   bool is_deadlock() const {
     return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
-      if (thread.status != ThreadStatus::waiting) return true;
+      if (!run_.machine().waits(thread)) return true;
       if (!waits_for_memory(thread)) return false;
       for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
         const Event<W>& e = event(thread.events[i]);

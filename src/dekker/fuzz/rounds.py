@@ -262,7 +262,16 @@ def _simple(b: _Builder) -> None:
     elif kind == 8:
         _guarded_read(b)
     else:
-        b.emit(Rmw(b.fresh(kept=True), b.random.choice(("add", "xchg")), Address(b.shared()), Const(1), SIZE, b.random.choice(UPDATES)))
+        b.emit(
+            Rmw(
+                b.fresh(kept=True),
+                b.random.choice(("add", "xchg")),
+                Address(b.shared()),
+                Const(1),
+                SIZE,
+                b.random.choice(UPDATES),
+            )
+        )
 
 
 def _guarded_read(b: _Builder) -> None:

@@ -101,8 +101,8 @@ class Printed:
 class ThreadRun:
     """What a thread did. `end` is `complete`, `ended` (it ended the program), `blocked` (an assumption failed),
     `waiting` (an await whose condition failed, or its trace ends where it has been before with the same values, with
-    `last_round` the number of events before its last round; or for the end of the thread `waits_for`), `failed` (see `failure`), `stopped` (it would go on, perhaps for ever, but its trace
-    ends) or `unborn`."""
+    `last_round` the number of events before its last round; or for the end of the thread `waits_for`), `failed` (see
+    `failure`), `stopped` (it would go on, perhaps for ever, but its trace ends) or `unborn`."""
 
     thread: int
     done: list[Done] = field(default_factory=list)
@@ -275,7 +275,9 @@ class Machine:
         name = call.function.name
         if name not in self.live:
             self.live[name] = live_at_starts(call.function, frozenset())
-        values = ((register, word.value) for register, word in call.registers.items() if register in self.live[name][pc])
+        values = (
+            (register, word.value) for register, word in call.registers.items() if register in self.live[name][pc]
+        )
         return name, pc, frozenset(item for item in values if item[1] and item[0] != call.result)
 
     def note_visit(self) -> None:

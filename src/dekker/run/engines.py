@@ -197,7 +197,7 @@ def differences(results: Sequence[Result]) -> list[str]:
 
 
 def _beyond_what_is_left_out(result: Result, others: Sequence[Result]) -> Result:
-    """An engine that does not leave out rounds of loops may be cut in one, and does not see threads wait behind that."""
+    """An engine that follows rounds of loops one by one may be cut, and does not see threads wait behind that."""
     flags, deadlocks = dict(result.flags), bool(result.deadlocks)
     for other in others if result.cut else ():
         flags |= other.flags
