@@ -67,12 +67,14 @@ def test_random_rounds_make_no_difference_campaign(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_who_waits_for_ever_is_found_also_if_loops_are_not_awaits(model: str) -> None:
+def test_what_passes_turn_into_awaits_waits_without_them_too(model: str) -> None:
     for seed in range(PROGRAMS):
         program, loaded = rounds_program(seed), load_model(model)
         limits = Limits(UNROLL, 5.0, counts_known_rounds=False)
         awaits = rsmc.run(Task(prepare(program, loaded), loaded, limits, search=Search(reduction=False)))
-        assert explored(program, model, reduction=True).deadlocks or not awaits.deadlocks
+        found = explored(program, model, reduction=True)
+        assert found.deadlocks or not awaits.deadlocks
+        assert found.states.keys() == awaits.states.keys()
 
 
 # --- C programs

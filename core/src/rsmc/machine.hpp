@@ -506,6 +506,7 @@ class Machine {
                               const RegisterContent<W>& other);
   Sources<W> as_picked(const Sources<W>& sources) const;
   void merge(Sources<W>& into, const Sources<W>& other);
+  void depend_on(ThreadState<W>& state, const Sources<W>& sources);
   Sources<W> sources_of(const ThreadState<W>& state, std::int32_t expression);
   bool truth(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node) != 0; }
 
@@ -565,6 +566,7 @@ class Machine {
   std::optional<std::size_t> last_look(const ThreadState<W>& state, std::size_t from, std::size_t end) const;
   bool is_as_good(const Looks& looks, const Sources<W>& control) const;
   bool depends_on(const Sources<W>& sources, EventId id) const;
+  bool is_steered(const Arrival<W>& before, const Arrival<W>& now, const Looks& looks) const;
   bool is_replaced(const RegisterContent<W>& before, const RegisterContent<W>& now, const Looks& looks, const Sources<W>& control) const;
   static FixedBits<W> without(FixedBits<W> bits, EventId id);
   bool repeats_stores(const ThreadState<W>& state, const LooksAndPoint& span, const Looks& looks, const Sources<W>& control);

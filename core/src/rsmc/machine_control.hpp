@@ -87,7 +87,7 @@ template <std::size_t W>
 std::optional<bool> Machine<W>::decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc,
                                          const Instruction& instruction, const Sources<W>& sources) {
   if (!is_guessed(state, instruction)) {
-    merge(state.control, sources);
+    depend_on(state, sources);
     return truth(state, instruction.value);
   }
   if (state.guess == no_event) {
@@ -117,8 +117,16 @@ bool Machine<W>::guesses_hold() const {
 template <std::size_t W>
 void Machine<W>::branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const Sources<W> sources = sources_of(state, instruction.value);
+  const FixedBits<W> steering = state.control.direct;
+  const FixedBits<W> idle = state.idle_control;
   const std::optional<bool> is_taken = decision(thread, state, pc, instruction, sources);
   if (!is_taken) return;
+  if (instruction.target == pc + 1) {
+    state.idle_control = idle;
+    sources.direct.for_each([&](std::size_t id) {
+      if (!steering.test(id)) state.idle_control.set(id);
+    });
+  }
   if (!limits_.counts_known_rounds) pass_branch(state, pc, instruction, sources);
   if (*is_taken) jump(state, pc, instruction.target);
 }

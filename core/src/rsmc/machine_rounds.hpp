@@ -79,6 +79,7 @@ std::shared_ptr<Arrival<W>> Machine<W>::arrival(const ThreadState<W>& state, boo
   for (std::size_t i = 0; i < state.registers.size(); ++i)
     if (i < state.base || (i - state.base < live.size() && live[i - state.base])) found->registers.push_back(state.registers[i]);
   found->control = are_decided(state.control) ? resolved(state.control) : state.control;
+  found->idle_control = state.idle_control;
   return found;
 }
 
@@ -151,7 +152,7 @@ bool Machine<W>::tries_again(ThreadState<W>& state, const Arrival<W>& before, co
   const std::optional<std::size_t> last = last_look(state, before.n_events, state.events.size());
   if (!first || !last) return false;
   const Looks looks{state.events[*first], state.events[*last]};
-  if (!is_as_good(looks, now.control) || depends_on(before.control, looks.first)) return false;
+  if (!is_as_good(looks, now.control) || is_steered(before, now, looks)) return false;
   for (std::size_t i = 0; i < now.registers.size(); ++i)
     if (!is_replaced(before.registers[i], now.registers[i], looks, now.control)) return false;
   if (!repeats_stores(state, {*first, before.n_events, *last}, looks, now.control)) return false;
@@ -191,6 +192,14 @@ bool Machine<W>::depends_on(const Sources<W>& sources, EventId id) const {
   if (sources.deferred != none && !are_decided(sources)) return true;
   const Sources<W> exact = resolved(sources);
   return exact.direct.test(id) || exact.picked.test(id);
+}
+
+// Has the thread come to the point because of what the first look found? Branches that go on alike make control depend on
+// it; then control must depend on the last look.
+template <std::size_t W>
+bool Machine<W>::is_steered(const Arrival<W>& before, const Arrival<W>& now, const Looks& looks) const {
+  if (!depends_on(before.control, looks.first)) return false;
+  return !before.idle_control.test(looks.first) || !now.control.direct.test(looks.last);
 }
 
 // Is it now what it would have been then, if the first look had found what the last one did?
@@ -236,7 +245,8 @@ bool Machine<W>::finds_again(const ThreadState<W>& state, const Event<W>& e, std
                              const Sources<W>& control) {
   while (next < state.events.size()) {
     const Event<W>& other = events_[state.events[next++]];
-    if (other.kind == e.kind && other.event_class == e.event_class && (e.kind == EventKind::fence || is_repeated(e, other, looks, control)))
+    const bool is_controlled = !depends_on(e.control, looks.first) || depends_on(other.control, looks.last);
+    if (is_controlled && other.kind == e.kind && other.event_class == e.event_class && (e.kind == EventKind::fence || is_repeated(e, other, looks, control)))
       return e.kind == EventKind::fence || relies_on(*value(e.address_node), Reliance::last_is_read);
     if (is_store(other)) return false;
   }

@@ -201,6 +201,7 @@ struct Arrival {
   std::vector<Value> fixed;  // what is not in registers
   std::vector<RegisterContent<W>> registers;
   Sources<W> control;
+  FixedBits<W> idle_control;
   std::shared_ptr<const Arrival> previous;
   std::size_t length = 1;  // of the list that ends here
 
@@ -234,6 +235,7 @@ struct ThreadState {
   Rarely<Obligations> obligations;
   std::shared_ptr<const Arrival<W>> arrivals;  // the last one
   Sources<W> control;
+  FixedBits<W> idle_control;  // of it what no branch depended on but such as go on alike
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
   EventId begin = no_event;       // and the read that waits for it

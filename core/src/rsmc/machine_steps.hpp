@@ -181,7 +181,7 @@ void Machine<W>::assume(std::int32_t thread, ThreadState<W>& state, std::int32_t
 // A thread with an update that wrote something since it began to read goes back as by a jump.
 template <std::size_t W>
 void Machine<W>::wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-  merge(state.control, sources_of(state, instruction.value));
+  depend_on(state, sources_of(state, instruction.value));
   if (truth(state, instruction.value)) return;
   state.pc = pc;
   if (wrote_in_round(state).value_or(false)) jump(state, pc, instruction.target);
@@ -242,7 +242,7 @@ template <std::size_t W>
 void Machine<W>::check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const bool is_known = known(state, instruction.value);
   if (is_known && truth(state, instruction.value)) {
-    if (!instruction.is_loose) merge(state.control, sources_of(state, instruction.value));
+    if (!instruction.is_loose) depend_on(state, sources_of(state, instruction.value));
     return;
   }
   const auto n_events = static_cast<std::int32_t>(state.events.size());

@@ -240,9 +240,29 @@ def _try_in_function(b: _Builder) -> None:
     b.emit(Branch(Binary("eq", 32, Reg(result), Const(0)), again))
 
 
+def _back_off(b: _Builder) -> None:
+    """Counts between attempts, to a number that is doubled, or that was read."""
+    place, pause, count = b.shared(), b.fresh(), b.fresh(kept=b.chance(0.1))
+    b.emit(Assign(pause, Const(1)))
+    if b.chance(0.2):
+        b.load(b.shared(), pause)
+    again, end = b.label("L"), f"E{len(b.labels)}"
+    b.labels[end] = -1
+    _, success = b.exchange(place, Const(0), Const(b.number + 1))
+    b.emit(Branch(Reg(success), end), Assign(count, Const(0)))
+    run, rest = b.label("R"), f"S{len(b.labels)}"
+    b.labels[rest] = -1
+    b.emit(Branch(Binary("sge", 32, Reg(count), Reg(pause)), rest))
+    b.emit(Assign(count, Binary("add", 32, Reg(count), Const(1))), Jump(run))
+    b.here(rest)
+    b.emit(Branch(Binary("sge", 32, Reg(pause), Const(2)), again))
+    b.emit(Assign(pause, Binary("mul", 32, Reg(pause), Const(2))), Jump(again))
+    b.here(end)
+
+
 LOOPS: tuple[Callable[[_Builder], None], ...] = (
     *(_spin, _retry, _retry, _retry, _position, _position, _sequence, _test_and_try, _counted),
-    *(_try_in_function, _try_in_function),
+    *(_try_in_function, _try_in_function, _back_off),
 )
 
 
