@@ -227,10 +227,11 @@ FixedBits<W> Machine<W>::without(FixedBits<W> bits, EventId id) {
 // those stores go to where each store goes that is left out?
 template <std::size_t W>
 bool Machine<W>::repeats_stores(const ThreadState<W>& state, const LooksAndPoint& span, const Looks& looks, const Sources<W>& control) {
+  for (std::size_t i = span.first + 1; i < state.events.size(); ++i)
+    if (const Event<W>& e = events_[state.events[i]]; !is_harmless(e) || !is_settled_enough(e, control)) return false;
   std::size_t next = span.last + 1;
   for (std::size_t i = span.first + 1; i < span.last; ++i) {
     const Event<W>& e = events_[state.events[i]];
-    if (!is_harmless(e) || !is_settled_enough(e, control)) return false;
     const bool is_to_repeat = i < span.point && (is_store(e) || e.kind == EventKind::fence);
     if (is_to_repeat && !finds_again(state, e, next, looks, control)) return false;
     if (!is_to_repeat && is_store(e) && !is_overwritten(state, e, span.last + 1)) return false;
@@ -245,8 +246,9 @@ bool Machine<W>::finds_again(const ThreadState<W>& state, const Event<W>& e, std
                              const Sources<W>& control) {
   while (next < state.events.size()) {
     const Event<W>& other = events_[state.events[next++]];
+    const bool is_alike = other.kind == e.kind && other.event_class == e.event_class;
     const bool is_controlled = !depends_on(e.control, looks.first) || depends_on(other.control, looks.last);
-    if (is_controlled && other.kind == e.kind && other.event_class == e.event_class && (e.kind == EventKind::fence || is_repeated(e, other, looks, control)))
+    if (is_alike && is_controlled && (e.kind == EventKind::fence || is_repeated(e, other, looks, control)))
       return e.kind == EventKind::fence || relies_on(*value(e.address_node), Reliance::last_is_read);
     if (is_store(other)) return false;
   }
@@ -308,9 +310,10 @@ bool Machine<W>::is_harmless_store(const Event<W>& e) const {
 // Does nothing about it depend on what is committed already?
 template <std::size_t W>
 bool Machine<W>::is_settled_enough(const Event<W>& e, const Sources<W>& control) const {
-  if (order_.in_order || e.kind == EventKind::fence || e.kind == EventKind::choice) return true;
+  if (order_.in_order || e.kind == EventKind::fence) return true;
   if (e.kind == EventKind::write) return e.role != Role::plain || is_settled(e.address_sources, control);
-  const bool is_seen = control.direct.test(static_cast<std::size_t>(threads_[at(e.thread)].events[at(e.index)]));
+  const bool is_seen = control.direct.test(threads_[at(e.thread)].events[at(e.index)]);
+  if (e.kind == EventKind::choice) return is_seen;
   if (e.is_compare) return is_seen && is_settled(e.data_sources, control);
   return is_seen || !frees_;
 }
