@@ -299,8 +299,8 @@ bool Machine<W>::fails_as_chosen(const Event<W>& e) const {
 
 template <std::size_t W>
 bool Machine<W>::is_harmless_store(const Event<W>& e) const {
-  const bool is_plain = e.kind == EventKind::write && e.role == Role::plain && class_of(e).strength == 0;
-  if (!is_plain || e.is_release || e.is_renewal || e.is_piece || e.state == EventState::failed) return false;
+  const bool is_weak = e.kind == EventKind::write && e.role == Role::plain && class_of(e).strength <= relaxed_strength;
+  if (!is_weak || e.is_release || e.is_renewal || e.is_piece || e.state == EventState::failed) return false;
   const std::optional<Value> address = value(e.address_node);
   if (!address) return false;
   const auto writer = writers_.find(*address);

@@ -646,13 +646,13 @@ class Run {
     if (n_writes > 1) machine_.refute(location.address, Reliance::one_write);
   }
 
-  // Does it read what was there before a plain store of another thread, although that is there?
+  // Does it read what was there before a plain or relaxed store of another thread, although that is there?
   void refute_last_is_read(const Event<W>& e) {
     if (e.kind != EventKind::read || e.state != EventState::committed || e.is_early) return;
     const Location<W>& location = locations_[find_location(e.address)];
     for (std::size_t i = location.order.size(); i-- > 0 && location.order[i] != e.read_from;) {
       const Event<W>& later = event(location.order[i]);
-      const bool is_store = machine_.class_of(later).strength == 0 && !later.is_release;
+      const bool is_store = later.role == Role::plain && machine_.class_of(later).strength <= relaxed_strength && !later.is_release;
       if (is_store && later.thread != e.thread) machine_.refute(e.address, Reliance::last_is_read);
     }
   }

@@ -146,9 +146,10 @@ def _retry(b: _Builder) -> None:
     """Expects what the last attempt has read, which may be kept in memory of its own."""
     place, own = b.shared(), OWN[b.number]
     in_memory, expected = b.chance(0.4), b.fresh(kept=b.chance(0.6))
+    order = b.random.choice((Order.PLAIN, Order.PLAIN, Order.RELAXED, Order.RELEASE))
     b.load(place, expected)
     if in_memory:
-        b.store(own, Reg(expected), Order.PLAIN)
+        b.store(own, Reg(expected), order)
     again, end = b.label("L"), f"E{len(b.labels)}"
     b.labels[end] = -1
     if b.chance(0.3):
@@ -161,7 +162,7 @@ def _retry(b: _Builder) -> None:
     b.emit(Branch(Reg(success), end))
     b.emit(Assign(expected, Reg(old) if b.chance(0.9) else Binary("and", 32, Reg(old), Const(1))))
     if in_memory:
-        b.store(own, Reg(expected if b.chance(0.8) else old), Order.PLAIN)
+        b.store(own, Reg(expected if b.chance(0.8) else old), order)
     b.emit(Jump(again))
     b.here(end)
 

@@ -162,7 +162,7 @@ using Progress = std::function<bool(const Statistics&)>;
 using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 
 // What is relied on where rounds of loops are left out, about a place in memory: that no run writes to it twice by events;
-// that none does so by a plain store; and that what the last plain store wrote is what others read.
+// that none does so by a plain store; and that what the last plain or relaxed store wrote is what others read.
 enum class Reliance : std::uint8_t { one_write, no_plain_write, last_is_read };
 using Reliances = std::set<std::pair<Address, Reliance>>;
 

@@ -84,6 +84,8 @@ struct EventClass {
   std::uint8_t strength = 0;  // of its memory order; 0 for plain accesses
 };
 
+inline constexpr std::uint8_t relaxed_strength = 1;  // more is for those that synchronise
+
 enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8, all_pairs = 15 };
 
 // The code of a thread or of a function.

@@ -93,7 +93,12 @@ _STRENGTHS = dict.fromkeys(Order, 1) | {
     Order.ACQ_REL: 3,
     Order.SEQ_CST: 4,
 }
-"""Of reads: one may stand for another that is not stronger, if both or none are plain."""
+"""Of reads: one may stand for another that is not stronger, if both or none are plain. Writes that release are as
+strong as reads that acquire."""
+
+
+def _strength(event: Event) -> int:
+    return _STRENGTHS[Order.ACQUIRE if event.kind == "W" and event.order is Order.RELEASE else event.order]
 
 
 @dataclass(kw_only=True)
@@ -153,7 +158,7 @@ class Encoder(Coder):
             local.only_full_fences,
         )
         pairs = sum(PAIR_BITS[pair] for pair in orders)
-        return sets, pairs, sum(1 << i for i, flag in enumerate(flags) if flag), _STRENGTHS[event.order]
+        return sets, pairs, sum(1 << i for i, flag in enumerate(flags) if flag), _strength(event)
 
     def initial_class(self) -> int:
         return self.event_class(Event("W", INITIAL_THREAD, 0))
