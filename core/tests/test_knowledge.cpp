@@ -143,3 +143,31 @@ TEST(threads_keep_their_numbers_when_all_start_again) {
   CHECK(start.trusted.empty());
   CHECK(!start.releases);
 }
+
+TEST(what_is_refuted_is_not_relied_on_any_more) {
+  Knowledge knowledge;
+  CHECK(knowledge.rely(16, Reliance::one_write));
+  knowledge.refute(24, Reliance::one_write);
+  knowledge.refute(16, Reliance::no_plain_write);
+  CHECK(!knowledge.rely(24, Reliance::one_write));
+  bool starts_again = false;
+  try {
+    knowledge.refute(16, Reliance::one_write);
+  } catch (const NewKnowledge&) {
+    starts_again = true;
+  }
+  CHECK(starts_again);
+  knowledge.start_again();
+  CHECK(!knowledge.rely(16, Reliance::one_write));
+  CHECK(knowledge.rely(16, Reliance::last_is_read));
+}
+
+TEST(what_one_relies_on_and_another_refutes_makes_all_start_again) {
+  Knowledge relying, refuting;
+  CHECK(relying.rely(16, Reliance::last_is_read));
+  refuting.refute(16, Reliance::last_is_read);
+  Known total = relying.all();
+  CHECK(!merge(total, refuting.all()));
+  Known start = known_at_start(total);
+  CHECK(merge(start, refuting.all()));
+}

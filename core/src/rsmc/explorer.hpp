@@ -225,7 +225,8 @@ class Explorer {
   bool goes_on_with(EventId id, std::uint32_t place, std::size_t source) {
     const Mark before = run_.mark();
     const std::size_t n_events = run_.events_of(event(id).thread).size();
-    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !ends_waiting(run_, id, n_events);
+    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !ends_waiting(run_, id, n_events) &&
+                        !run_.comes_back_by_stores(id);
     run_.undo(before);
     return result;
   }
@@ -381,11 +382,12 @@ class Explorer {
       return false;
     }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
-    if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
-      if (kind == ItemKind::failed_read && run_.thread_of(id).is_left_out) {
-        ++outcome_.statistics.left_out;
-        return true;
-      }
+    const bool waits = was_running && ends_waiting(run_, id, n_events);
+    const bool comes_back = was_running && !waits && run_.comes_back_by_stores(id);
+    if ((waits || comes_back) && !is_violation(id, place)) {
+      const bool is_left_out = comes_back || run_.thread_of(id).is_left_out;
+      outcome_.statistics.left_out += is_left_out;
+      if (is_left_out && kind == ItemKind::failed_read) return true;
       const bool is_noticed = if_waiting != IfWaiting::sleeps && stale_waits_matter();
       run_.undo(before);
       if (is_noticed) active_.find(run_.key_of(id))->sleeps = true;
@@ -450,6 +452,7 @@ class Explorer {
     if (event(write).chosen_by != no_event) {
       const bool goes_elsewhere = !run_.can_succeed(event(write));
       if (fails_to_try_again(run_, write)) {
+        outcome_.statistics.left_out += run_.thread_of(read).is_left_out;
         Activation<W>& activation = *active_.find(run_.key_of(read));
         (goes_elsewhere ? activation.sleeps : activation.tries_again) = true;
       } else {

@@ -109,6 +109,20 @@ class Knowledge {
     return std::nullopt;
   }
 
+  // Somebody relies on it; no if it was refuted.
+  bool rely(Address address, Reliance what) {
+    const std::lock_guard hold(mutex_);
+    if (known_.refuted.contains({address, what})) return false;
+    known_.relied_on.insert({address, what});
+    return true;
+  }
+
+  void refute(Address address, Reliance what) {
+    const std::lock_guard hold(mutex_);
+    known_.refuted.insert({address, what});
+    if (known_.relied_on.contains({address, what})) throw NewKnowledge{};
+  }
+
   // The same in every run: of the thread that this one starts as its `nth`.
   std::int32_t number_of_thread(std::int32_t parent, std::int32_t nth, std::size_t n_threads) {
     const std::lock_guard hold(mutex_);

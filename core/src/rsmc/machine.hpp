@@ -41,8 +41,10 @@ class Machine {
     guesses_ = program.has([](const Instruction& i) {
       return i.is_loose && i.operation != Operation::check && i.operation != Operation::load;
     });
-    leaves_out_failures_ = order.in_order && order.forgets_reads && !limits.counts_known_rounds &&
-                           program.has([](const Instruction& i) { return i.is_weak; });
+    leaves_out_rounds_ = order.forgets_reads && !limits.counts_known_rounds;
+    frees_ = program.has([](const Instruction& i) {
+      return i.operation == Operation::release || i.operation == Operation::recycle || i.is_scoped;
+    });
     if (!order.in_order && !knowledge.splits_updates()) waiting_reads_ = WaitingReads(program).take();
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     const Synchronisation& synchronisation = program.synchronisation;
@@ -253,6 +255,7 @@ class Machine {
 
   // The first event of the round in which a thread waits.
   std::size_t round_start(const ThreadState<W>& state) const {
+    if (state.is_left_out) return state.left_out.round;
     const std::int32_t target = code_of(state)[at(state.pc)].target;
     for (const AwaitStart& start : state.await_starts)
       if (start.depth == state.callers.size() && start.pc == target) return start.n_events;
@@ -323,6 +326,17 @@ class Machine {
     const bool is_whole = (undefined(e.value_node) & all) == all;
     return is_whole && !e.is_copy && !is_synchronisation(e) && is_shared(e.address);
   }
+
+  // Are rounds of loops left out?
+  bool leaves_out_rounds() const { return leaves_out_rounds_; }
+  // Is the event in what was left out?
+  bool is_left_out(const Event<W>& e) const {
+    const ThreadState<W>& thread = threads_[at(e.thread)];
+    return thread.is_left_out && at(e.index) >= thread.left_out.from;
+  }
+  bool is_harmless_store(const Event<W>& e) const;
+  bool waits(const ThreadState<W>& state) const;
+  void refute(Address address, Reliance what);
 
   bool is_header(Address address) const {
     return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
@@ -498,6 +512,7 @@ class Machine {
                               const RegisterContent<W>& other);
   Sources<W> as_picked(const Sources<W>& sources) const;
   void merge(Sources<W>& into, const Sources<W>& other);
+  void depend_on(ThreadState<W>& state, const Sources<W>& sources);
   Sources<W> sources_of(const ThreadState<W>& state, std::int32_t expression);
   bool truth(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node) != 0; }
 
@@ -505,11 +520,6 @@ class Machine {
 
   void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target);
   bool go_round(ThreadState<W>& state, std::int32_t head);
-  bool tries_again(const ThreadState<W>& state, std::int32_t head);
-  void note_arrival(ThreadState<W>& state);
-  bool only_failed_by_chance(const ThreadState<W>& state, std::size_t n_events);
-  bool fails_by_chance(const Event<W>& e) const;
-  std::optional<std::vector<Value>> values_at(const ThreadState<W>& state, std::int32_t head);
   const BlockLoops& loops_of(std::int32_t block);
   const std::vector<bool>& failing(std::int32_t block);
   bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
@@ -536,6 +546,51 @@ class Machine {
   void note_writer(Address address, std::int32_t thread);
   std::uint64_t fingerprint(const ThreadState<W>& state, std::int32_t expression) const;
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) { return (hash + more + 1) * 0x9e3779b97f4a7c15u; }
+
+  // --- machine_rounds.hpp
+
+  // Two reads of one location, of which the last may stand for the first.
+  struct Looks {
+    EventId first, last;
+  };
+  // By numbers in the thread: the two looks, and the point between them.
+  struct LooksAndPoint {
+    std::size_t first, point, last;
+  };
+  static constexpr std::size_t longest_history = 32;
+  bool looks_at_rounds() const { return leaves_out_rounds_ && !is_alone_; }
+  static bool reads(const Instruction& instruction);
+  bool leaves_round_out(ThreadState<W>& state, bool is_at_read);
+  void note_arrival(ThreadState<W>& state, std::shared_ptr<Arrival<W>> now) const;
+  std::shared_ptr<Arrival<W>> arrival(const ThreadState<W>& state, bool is_at_read);
+  const Liveness& liveness_of(std::int32_t block);
+  bool link_crosses_calls();
+  bool is_back(ThreadState<W>& state, const Arrival<W>& before, const Arrival<W>& now);
+  bool is_round(const ThreadState<W>& state, std::size_t from, const Sources<W>& control) const;
+  static void leave_out(ThreadState<W>& state, const LeftOut& left_out);
+  bool tries_again(ThreadState<W>& state, const Arrival<W>& before, const Arrival<W>& now);
+  std::optional<std::size_t> last_look(const ThreadState<W>& state, std::size_t from, std::size_t end) const;
+  bool is_as_good(const Looks& looks, const Sources<W>& control) const;
+  bool depends_on(const Sources<W>& sources, EventId id) const;
+  bool is_steered(const Arrival<W>& before, const Arrival<W>& now, const Looks& looks) const;
+  bool is_replaced(const RegisterContent<W>& before, const RegisterContent<W>& now, const Looks& looks, const Sources<W>& control) const;
+  static FixedBits<W> without(FixedBits<W> bits, EventId id);
+  bool repeats_stores(const ThreadState<W>& state, const LooksAndPoint& span, const Looks& looks, const Sources<W>& control);
+  bool finds_again(const ThreadState<W>& state, const Event<W>& e, std::size_t& next, const Looks& looks, const Sources<W>& control);
+  bool is_repeated(const Event<W>& store, const Event<W>& other, const Looks& looks, const Sources<W>& control) const;
+  bool is_overwritten(const ThreadState<W>& state, const Event<W>& store, std::size_t from) const;
+  static bool is_store(const Event<W>& e);
+  bool is_harmless(const Event<W>& e) const;
+  bool fails_as_chosen(const Event<W>& e) const;
+  bool is_settled_enough(const Event<W>& e, const Sources<W>& control) const;
+  bool is_settled(const Sources<W>& sources, const Sources<W>& control) const;
+  bool is_unchanged(const RegisterContent<W>& before, const RegisterContent<W>& now, const Sources<W>& control) const;
+  bool have_same_value(NodeId left, NodeId right) const;
+  static bool is_same(const Sources<W>& left, const Sources<W>& right);
+  bool failed_by_chance(const ThreadState<W>& state, std::size_t from) const;
+  bool relies_on_accesses(const ThreadState<W>& state, std::size_t from);
+  bool relies_on_read(const Event<W>& e);
+  bool relies_on(Address address, Reliance what);
 
   // --- machine_fetch.hpp
 
@@ -579,7 +634,11 @@ class Machine {
   std::vector<std::optional<BlockLoops>> loops_;       // by block
   std::vector<std::vector<bool>> failing_;             // by block
   std::unordered_map<std::int32_t, Liveness> liveness_;  // by block
-  bool leaves_out_failures_ = false;  // by chance, of compare-exchanges that are only tried again
+  bool leaves_out_rounds_ = false;
+  bool frees_ = false;  // does the program release memory?
+  std::optional<bool> link_crosses_calls_;
+  std::map<std::pair<Address, Reliance>, bool> relied_on_;  // that it is so: what the answer was
+  std::set<std::pair<Address, Reliance>> refuted_;
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> waiting_reads_;  // by block: reads that wait with the writes of their updates; empty if none
@@ -628,4 +687,5 @@ class Machine {
 #include "rsmc/machine_memory.hpp"
 #include "rsmc/machine_values.hpp"
 #include "rsmc/machine_control.hpp"
+#include "rsmc/machine_rounds.hpp"
 #include "rsmc/machine_fetch.hpp"

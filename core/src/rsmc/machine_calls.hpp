@@ -24,7 +24,7 @@ std::vector<RegisterContent<W>> Machine<W>::arguments(const ThreadState<W>& stat
 // What decides how to go on (what is called, joined, freed) is a control dependency of what follows.
 template <std::size_t W>
 void Machine<W>::depend_on_value(ThreadState<W>& state, const Instruction& instruction) {
-  merge(state.control, sources_of(state, instruction.value));
+  depend_on(state, sources_of(state, instruction.value));
 }
 
 template <std::size_t W>

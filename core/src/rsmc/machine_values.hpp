@@ -113,6 +113,14 @@ void Machine<W>::merge(Sources<W>& into, const Sources<W>& other) {
   into.deferred = static_cast<std::int32_t>(deferred_.size() - 1);
 }
 
+// What the thread does next is decided by what has these sources.
+template <std::size_t W>
+void Machine<W>::depend_on(ThreadState<W>& state, const Sources<W>& sources) {
+  merge(state.control, sources);
+  if (sources.deferred != none) state.idle_control = {};
+  (sources.direct | sources.picked).for_each([&](std::size_t id) { state.idle_control.clear(id); });
+}
+
 template <std::size_t W>
 bool Machine<W>::depends_on_more(const Sources<W>& own, const Sources<W>& other) {
   if (own.deferred != none && own.deferred != other.deferred) return true;

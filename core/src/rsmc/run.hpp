@@ -363,6 +363,19 @@ class Run {
     });
   }
 
+  // Does the thread that has read this come back to where it was by stores alone (machine_rounds.hpp)?
+  bool comes_back_by_stores(EventId read) {
+    if (!order_.in_order || !machine_.leaves_out_rounds() || !thread_of(read).arrivals) return false;
+    const Mark before = mark();
+    for (EventId store = next_harmless_store(read); store != no_event; store = next_harmless_store(read)) {
+      const std::uint32_t place = location_of(store);
+      if (!commit_write(store, place, locations_[place].order.size())) break;
+    }
+    const bool result = thread_of(read).is_left_out;
+    undo(before);
+    return result;
+  }
+
   // At the end of a run, to see what a sleeping read could have seen.
   bool wake(EventId id, std::size_t source) {
     Event<W>& e = machine_.event(id);
@@ -673,7 +686,43 @@ class Run {
     machine_.undo(mark.machine);
   }
 
+  // What was relied on where rounds of loops were left out, and does not hold in this run.
+  void refute_reliances() {
+    if (!machine_.leaves_out_rounds()) return;
+    for (const Location<W>& location : locations_) refute_writes(location);
+    for (const RunItem<W>& item : items_) refute_last_is_read(event(item.event));
+  }
+
  private:
+  EventId next_harmless_store(EventId read) const {
+    const EventId next = thread_of(read).events.back();
+    const bool is_next = thread_of(read).status == ThreadStatus::running && event(next).state == EventState::pending;
+    return is_next && machine_.is_harmless_store(event(next)) ? next : no_event;
+  }
+
+  void refute_writes(const Location<W>& location) {
+    if (!order_.has_flags) return;
+    std::size_t n_writes = 0;
+    for (std::size_t i = location.n_early; i < location.order.size(); ++i) {
+      const Event<W>& e = event(location.order[i]);
+      if (machine_.is_left_out(e)) continue;
+      ++n_writes;
+      if (machine_.class_of(e).strength == 0) machine_.refute(location.address, Reliance::no_plain_write);
+    }
+    if (n_writes > 1) machine_.refute(location.address, Reliance::one_write);
+  }
+
+  // Does it read what was there before a plain or relaxed store of another thread, although that is there?
+  void refute_last_is_read(const Event<W>& e) {
+    if (e.kind != EventKind::read || e.state != EventState::committed || e.is_early) return;
+    const Location<W>& location = locations_[find_location(e.address)];
+    for (std::size_t i = location.order.size(); i-- > 0 && location.order[i] != e.read_from;) {
+      const Event<W>& later = event(location.order[i]);
+      const bool is_store = later.role == Role::plain && machine_.class_of(later).strength <= relaxed_strength && !later.is_release;
+      if (is_store && later.thread != e.thread) machine_.refute(e.address, Reliance::last_is_read);
+    }
+  }
+
   template <class Visit>
   void redo_between_items(const RunSteps& steps, std::size_t n_locations, Key next, Visit visit) {
     const auto is_passed = [&](const AbsentWrite& entry) { return entry.trail < trail_.size(); };

@@ -43,6 +43,7 @@ from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
 from dekker.fuzz.resting import MODELS as RESTING_MODELS
 from dekker.fuzz.resting import resting_program
+from dekker.fuzz.rounds import rounds_program
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
 from dekker.ir.text import print_program
@@ -204,6 +205,7 @@ KINDS: dict[str, Kind] = {
     "orders": Kind(_orders, 8),
     "resting": _of_ir(resting_program, RESTING_MODELS, 8),
     "locks": _of_ir(locks_program, LOCKS_MODELS, 8),
+    "rounds": _of_ir(rounds_program, OF_C, 10),
     "delays": Kind(_delays, 7),
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),
