@@ -223,9 +223,10 @@ using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
 using SizesArgument = std::vector<std::pair<Address, Address>>;
 // parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
 // again, whether ends of threads matter and whether they are events, what of early accesses is noticed and was
-// known to be, whether halves of updates must be apart and whether they are, numbers of threads by parent and order
+// known to be, whether halves of updates must be apart and whether they are, whether threads are told apart and that was known,
+// numbers of threads by parent and order
 using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument, bool, bool,
-                                 std::vector<Address>, std::vector<Address>, bool, bool,
+                                 std::vector<Address>, std::vector<Address>, bool, bool, bool, bool,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -250,10 +251,10 @@ PartsArgument parts_list(const Parts& parts) {
 
 Known read_known(const KnownArgument& argument) {
   const auto& [parts, released, releases, writers, trusted, freed, reusable, ends_matter, ends_are_events, noticed, noticed_before, needs_split, splits,
-               threads] = argument;
+               told_apart, tells_apart, threads] = argument;
   Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
               {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, ends_matter, ends_are_events,
-              {noticed.begin(), noticed.end()}, {noticed_before.begin(), noticed_before.end()}, needs_split, splits, {}};
+              {noticed.begin(), noticed.end()}, {noticed_before.begin(), noticed_before.end()}, needs_split, splits, told_apart, tells_apart, {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -265,7 +266,8 @@ KnownArgument known_tuple(const Known& known) {
           {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()},
           {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, known.ends_matter,
           known.ends_are_events, {known.noticed.begin(), known.noticed.end()},
-          {known.noticed_before.begin(), known.noticed_before.end()}, known.needs_split, known.splits, std::move(threads)};
+          {known.noticed_before.begin(), known.noticed_before.end()}, known.needs_split, known.splits, known.told_apart,
+          known.tells_apart, std::move(threads)};
 }
 
 Work read_work(const WorkArgument& argument) {
@@ -294,14 +296,15 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
                          const std::vector<std::string>& check_names, OrderArgument order,
-                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool, bool> limits,
+                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool, bool, bool> limits,
                          const WorkArgument& work_argument, const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
                                  std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
                                  std::get<8>(order), std::get<9>(order)};
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
-                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits), std::get<8>(limits)};
+                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits), std::get<8>(limits),
+                      std::get<9>(limits)};
   Work work = read_work(work_argument);
   Explored explored;
   try {

@@ -13,13 +13,13 @@ void add_owners(Owners& total, const Owners& part) {
   }
 }
 
-// What note_part, note_release, note_freed, note_that_ends_matter, note_noticed, note_split, note_writer and trust watch for, of what is
+// What note_part, note_release, note_freed, note_that_ends_matter, note_noticed, note_split, note_told_apart, note_writer and trust watch for, of what is
 // known in the end.
 bool is_consistent(const Known& known) {
   if (known.releases && known.parts != known.released_parts) return false;
   if (known.freed != known.reusable || known.ends_matter != known.ends_are_events) return false;
   if (known.noticed != known.noticed_before) return false;
-  if (known.needs_split != known.splits) return false;
+  if (known.needs_split != known.splits || known.told_apart != known.tells_apart) return false;
   for (const auto& [address, thread] : known.trusted) {
     const auto writer = known.writers.find(address);
     if (writer != known.writers.end() && (thread == Knowledge::several || writer->second != thread)) return false;
@@ -39,12 +39,13 @@ bool merge(Known& total, const Known& part) {
   total.ends_matter |= part.ends_matter;
   total.noticed.insert(part.noticed.begin(), part.noticed.end());
   total.needs_split |= part.needs_split;
+  total.told_apart |= part.told_apart;
   return is_consistent(total);
 }
 
 Known known_at_start(const Known& known) {
   return {known.parts, known.parts, false, known.writers, {}, known.freed, known.freed, known.ends_matter, known.ends_matter,
-          known.noticed, known.noticed, known.needs_split, known.needs_split, known.threads};
+          known.noticed, known.noticed, known.needs_split, known.needs_split, known.told_apart, known.told_apart, known.threads};
 }
 
 }  // namespace dekker::rsmc

@@ -144,15 +144,18 @@ Known = tuple[
     list[int],
     bool,
     bool,
+    bool,
+    bool,
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
 whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
-must be apart, and whether they are; the numbers of threads, by parent and order."""
+must be apart, and whether they are; whether alike threads are told apart, and whether that was known; the numbers of
+threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, [])
+NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, False, False, [])
 
 
 @dataclass(frozen=True)
@@ -330,6 +333,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
             limits.stop_at_first,
             program.finds_leaks,
             limits.deadlocks,
+            limits.counts_executions,
         ),
         (
             work.jobs,

@@ -355,7 +355,7 @@ class Explorer {
   }
 
   void explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source) {
-    if (is_doomed(kind, id, place, source)) return;
+    if (!run_.is_canonical_source(id, place, source) || is_doomed(kind, id, place, source)) return;
     const std::size_t n_events = run_.events_of(event(id).thread).size();
     const bool was_running = run_.status_of(id) == ThreadStatus::running;
     const bool is_last = event(id).role == Role::plain && source == maximality_.last_place(id, place);
@@ -529,7 +529,12 @@ class Explorer {
   void detect_update_races(EventId id, std::uint32_t place, std::size_t floor) {
     const std::size_t n_writes = run_.location(place).order.size();
     for (std::size_t source = floor; source <= n_writes; ++source)
-      if (const auto update = run_.update_from(id, place, source)) detect_races_of_update(id, *update, place, source);
+      if (const auto update = canonical_update(id, place, source)) detect_races_of_update(id, *update, place, source);
+  }
+
+  std::optional<typename Run<W>::Update> canonical_update(EventId id, std::uint32_t place, std::size_t source) {
+    if (!run_.is_canonical_source(id, place, source)) return std::nullopt;
+    return run_.update_from(id, place, source);
   }
 
   void detect_races_of_update(EventId id, const typename Run<W>::Update& update, std::uint32_t place, std::size_t source) {
@@ -702,7 +707,7 @@ class Explorer {
     explore_read_from(load, place, source);
     run_.undo(before);
     if (!may_be_update(load) || stopped()) return;
-    if (const auto update = run_.update_from(load, place, source)) detect_races_of_update(load, *update, place, source);
+    if (const auto update = canonical_update(load, place, source)) detect_races_of_update(load, *update, place, source);
   }
 
   // ---- The end of a run ---------------------------------------------------------------------------------------------

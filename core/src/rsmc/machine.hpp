@@ -19,11 +19,13 @@
 #include "dekker/undefined.hpp"
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
+#include "rsmc/alike_starts.hpp"
 #include "rsmc/fixed_bits.hpp"
 #include "rsmc/knowledge.hpp"
 #include "rsmc/liveness.hpp"
 #include "rsmc/loops.hpp"
 #include "rsmc/machine_state.hpp"
+#include "rsmc/told_addresses.hpp"
 #include "rsmc/waiting_reads.hpp"
 
 namespace dekker::rsmc {
@@ -47,6 +49,8 @@ class Machine {
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     const Synchronisation& synchronisation = program.synchronisation;
     ends_are_owed_ = synchronisation.joins_are_last || (synchronisation.decides_alone && !knowledge.ends_are_events());
+    renames_ = !limits.counts_executions && synchronisation.decides_alone && (ends_are_owed_ || !claims_) && !reuses_ &&
+               !knowledge.tells_apart() && !program.has([](const Instruction& i) { return i.is_piece; });
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
@@ -59,6 +63,18 @@ class Machine {
   // Do reads of updates wait for what only their writes have to wait for?
   bool joins_halves() const { return !waiting_reads_.empty(); }
   void note_split() const { knowledge_.note_split(); }
+
+  // May threads be renamed that do the same?
+  bool renames() const { return renames_; }
+  void stop_renaming() { renames_ = false; }
+  void note_told_apart() const {
+    if (renames_) knowledge_.note_told_apart();
+  }
+  const ThreadStart& start_of(std::size_t thread) const { return starts_[thread]; }
+  static Address heap_of(std::int32_t thread) { return heap_start + static_cast<Address>(thread) * heap_per_thread; }
+  static bool is_on_heap_of(std::int32_t thread, Address address) {
+    return address >= heap_of(thread) && address - heap_of(thread) < heap_per_thread;
+  }
 
   // How many accesses and fences the only thread did before others existed.
   std::uint64_t n_alone() const { return n_alone_; }
@@ -440,6 +456,7 @@ class Machine {
   void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::int32_t spawned_thread(std::int32_t parent, std::int32_t nth);
   void begin_thread(std::int32_t child, std::int32_t block, std::vector<RegisterContent<W>> given, EventId started_by);
+  void note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given);
   void exit(std::int32_t thread, ThreadState<W>& state, const Instruction& instruction);
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
@@ -556,6 +573,8 @@ class Machine {
   std::optional<Value> status_value(const Event<W>& write) const;
   static std::optional<Value> chosen_value(const Event<W>& e);
   std::optional<Value> operation_value(const Node& node) const;
+  template <class Operator, class... Operands>
+  Value applied(const Node& node, Operands... operands) const;
 
   const Program& program_;
   const CommitOrder& order_;
@@ -573,6 +592,9 @@ class Machine {
   std::vector<std::optional<BlockLoops>> loops_;       // by block
   std::vector<std::vector<bool>> failing_;             // by block
   std::unordered_map<std::int32_t, Liveness> liveness_;  // by block
+  bool renames_ = false;  // threads that do the same
+  std::vector<ThreadStart> starts_;  // by thread, of those that were started
+  const ToldAddresses told_addresses_{heap_start + heap_per_thread, synchronisation_start};
   bool leaves_out_failures_ = false;  // by chance, of compare-exchanges that are only tried again
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block

@@ -156,11 +156,19 @@ std::optional<Value> Machine<W>::operation_value(const Node& node) const {
   const std::optional<Value> a = value(node.a);
   if (!a || node.kind == Node::Kind::tainted) return a;
   if (node.kind == Node::Kind::select) return value(*a != 0 ? node.b : node.c);
-  if (node.kind == Node::Kind::unary) return apply(static_cast<UnaryOperator>(node.operation), node.width, *a);
+  if (node.kind == Node::Kind::unary) return applied<UnaryOperator>(node, *a);
   const std::optional<Value> b = value(node.b);
   if (!b) return std::nullopt;
-  if (node.kind == Node::Kind::update) return apply(static_cast<UpdateOperator>(node.operation), node.width, *a, *b);
-  return apply(static_cast<BinaryOperator>(node.operation), node.width, *a, *b);
+  if (node.kind == Node::Kind::update) return applied<UpdateOperator>(node, *a, *b);
+  return applied<BinaryOperator>(node, *a, *b);
+}
+
+template <std::size_t W>
+template <class Operator, class... Operands>
+Value Machine<W>::applied(const Node& node, Operands... operands) const {
+  const auto operation = static_cast<Operator>(node.operation);
+  if (renames_ && told_addresses_.by(operation, node.width, operands...)) note_told_apart();
+  return apply(operation, node.width, operands...);
 }
 
 }  // namespace dekker::rsmc

@@ -62,6 +62,7 @@ struct Limits {
   bool stops_at_violation = false;  // or flag of the model
   bool finds_leaks = false;         // memory that is lost at the end is a violation
   bool stops_at_deadlock = true;    // they are violations
+  bool counts_executions = true;    // otherwise one may stand for those that renaming of threads makes of it
 };
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };
@@ -168,6 +169,8 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 // - What the first thread accesses early and other threads could notice; and what of it was known at the start.
 // - Whether it matters that the read of an update may come before accesses that its write waits for; and whether that was
 //   known at the start. If not, the read waits for them, too.
+// - Whether the program tells threads apart that would otherwise be explored up to renaming; and whether that was known at
+//   the start.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;
@@ -183,6 +186,8 @@ struct Known {
   std::set<Address> noticed_before;
   bool needs_split = false;
   bool splits = false;
+  bool told_apart = false;
+  bool tells_apart = false;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
 
   bool operator==(const Known&) const = default;
