@@ -129,6 +129,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["stuck"] = s.stuck;
   result["not_last"] = s.not_last;
   result["left_out"] = s.left_out;
+  result["up_to_renaming"] = s.up_to_renaming;
   result["commits"] = s.commits;
   result["checks"] = s.checks;
   result["templates"] = s.templates;
@@ -340,7 +341,7 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
     const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions, const ModelProgram& model,
     const std::vector<std::string>& check_names,
     OrderArgument order,
-    std::tuple<std::int32_t, bool, double, std::uint64_t, std::uint64_t, std::uint64_t> limits, ProbeGuide& guide,
+    std::tuple<std::int32_t, bool, double, std::uint64_t, bool, std::uint64_t, std::uint64_t> limits, ProbeGuide& guide,
     const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
   const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
@@ -348,7 +349,7 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
                                  std::get<8>(order), std::get<9>(order)};
   Limits bounds;
   std::uint64_t n_probes = 0, seed = 0;
-  std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, n_probes, seed) = limits;
+  std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, bounds.counts_executions, n_probes, seed) = limits;
   const nb::gil_scoped_release release;
   try {
     const Probes found = probe(program, model, check_names, commit_order, bounds, n_probes, seed, guide,

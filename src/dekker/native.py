@@ -197,7 +197,7 @@ WHOLE = Work()
 
 COUNTED = (
     *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "stuck", "not_last", "left_out"),
-    *("commits", "checks", "templates"),
+    *("up_to_renaming", "commits", "checks", "templates"),
 )
 """The statistics of an exploration."""
 
@@ -376,6 +376,7 @@ def probe(
             limits.counts_known_rounds,
             limits.timeout_s or 0.0,
             (limits.memory_mb or 0) << 20,
+            limits.counts_executions,
             n_probes,
             seed,
         ),

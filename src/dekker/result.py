@@ -18,6 +18,9 @@ ENDED_WAITING = "ended waiting"
 """A statistic: complete executions in which the program ended while threads waited. How many there are is a matter of
 taste: engines need not tell apart what a thread sees that waits in vain."""
 
+UP_TO_RENAMING = "up_to_renaming"
+"""A statistic: ends of runs that stand for those that differ from them in the names of alike threads only."""
+
 LEFT_OUT = "left_out"
 """A statistic: rounds that an engine did not explore because they leave nothing behind. Others count them."""
 
@@ -100,6 +103,11 @@ class Result:
     def counts_executions(self) -> bool:
         """Searches of states do not."""
         return "states" not in self.statistics
+
+    @property
+    def is_up_to_renaming(self) -> bool:
+        """Whether threads that do the same were not told apart: one execution stands for several, and counts as one."""
+        return self.statistics.get(UP_TO_RENAMING, 0) > 0
 
     @property
     def complete_executions(self) -> int:

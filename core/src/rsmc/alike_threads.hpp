@@ -29,7 +29,7 @@
 
 #include <vector>
 
-#include "rsmc/alike_starts.hpp"
+#include "rsmc/alike_classes.hpp"
 #include "rsmc/machine.hpp"
 #include "rsmc/run_item.hpp"
 
@@ -43,18 +43,15 @@ class AlikeThreads {
   explicit AlikeThreads(const Machine<W>& machine) : machine_(machine) {}
 
   // Once, when the first thread has started what it starts before others could notice.
-  void find(const Program& program) {
-    AlikeStarts starts(program);
-    const auto& threads = machine_.threads();
-    earlier_.resize(threads.size());
-    for (std::size_t t = 0; t < threads.size(); ++t)
-      for (std::size_t other = t; is_early(threads[t]) && other-- > 0;)
-        if (is_early(threads[other]) && starts.are_alike(machine_.start_of(other), machine_.start_of(t)))
-          earlier_[t].push_back(static_cast<std::int32_t>(other));
-    if (std::ranges::all_of(earlier_, [](const auto& found) { return found.empty(); })) earlier_.clear();
+  void find(const Program& program, Machine<W>& machine) {
+    std::vector<std::optional<ThreadStart>> starts(machine.threads().size());
+    for (std::size_t t = 0; t < starts.size(); ++t)
+      if (is_early(machine.threads()[t])) starts[t] = machine.start_of(t);
+    const AlikeClasses classes(program, starts);
+    earlier_ = classes.earlier();
+    if (std::ranges::all_of(earlier_, [](const auto& found) { return found.empty(); })) machine.stop_renaming();
+    else machine.share_out(classes.arrays(), classes.open_expressions(), classes.followed_expressions());
   }
-
-  bool none() const { return earlier_.empty(); }
 
   // Those with smaller numbers.
   const std::vector<std::int32_t>& to(std::int32_t thread) const {
@@ -125,10 +122,10 @@ class AlikeThreads {
     return of_left.thread == left.thread && of_right.thread == right.thread && of_left.index == of_right.index;
   }
 
-  // Do both access the same part of an object of their thread?
+  // Do both access the same of what is their thread's own?
   bool is_own(const Event<W>& left, const Event<W>& right) const {
-    return Machine<W>::is_on_heap_of(left.thread, left.address) && Machine<W>::is_on_heap_of(right.thread, right.address) &&
-           left.address - Machine<W>::heap_of(left.thread) == right.address - Machine<W>::heap_of(right.thread);
+    const auto place = machine_.own_places().find(left.thread, left.address);
+    return place && place == machine_.own_places().find(right.thread, right.address);
   }
 
   // Does each event of the thread come before the next, up to this one?

@@ -724,6 +724,7 @@ class Explorer {
       if (outcome_.stop == Stop::traces) run_.undo(before);
     } else {
       end_.note();
+      outcome_.statistics.up_to_renaming += run_.machine().renames();
     }
     if (sampler_) sampler_->leaf_weight = sampler_->weight;
     if (!ends_are_written_) keep_uncounted();

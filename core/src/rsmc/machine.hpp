@@ -66,15 +66,17 @@ class Machine {
 
   // May threads be renamed that do the same?
   bool renames() const { return renames_; }
-  void stop_renaming() { renames_ = false; }
+  void stop_renaming() {
+    renames_ = false;
+    evaluated_.clear();
+    applied_.clear();
+  }
+  void share_out(const std::vector<SharedOut>& arrays, const std::set<std::int32_t>& open, const std::set<std::int32_t>& followed);
+  const OwnPlaces& own_places() const { return own_places_; }
   void note_told_apart() const {
     if (renames_) knowledge_.note_told_apart();
   }
   const ThreadStart& start_of(std::size_t thread) const { return starts_[thread]; }
-  static Address heap_of(std::int32_t thread) { return heap_start + static_cast<Address>(thread) * heap_per_thread; }
-  static bool is_on_heap_of(std::int32_t thread, Address address) {
-    return address >= heap_of(thread) && address - heap_of(thread) < heap_per_thread;
-  }
 
   // How many accesses and fences the only thread did before others existed.
   std::uint64_t n_alone() const { return n_alone_; }
@@ -403,6 +405,17 @@ class Machine {
   }
 
  private:
+  struct Evaluated {
+    std::int32_t thread;
+    std::int32_t expression;
+    std::optional<Value> value;
+  };
+  struct Applied {
+    Node node;
+    Value a, b;
+    std::int32_t expression;  // that it is part of, or none
+  };
+
   // --- machine_steps.hpp
 
   ThreadState<W> start(std::int32_t block);
@@ -504,6 +517,8 @@ class Machine {
   NodeId add(const Node& node);
   static bool depends_on_more(const Sources<W>& own, const Sources<W>& other);
   RegisterContent<W> evaluate(const ThreadState<W>& state, std::int32_t expression);
+  void note_evaluated(std::int32_t thread, std::int32_t expression, NodeId node);
+  void require_own(const Evaluated& evaluated) const;
   void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack);
   RegisterContent<W> selected(const RegisterContent<W>& condition, const RegisterContent<W>& then,
                               const RegisterContent<W>& other);
@@ -573,8 +588,8 @@ class Machine {
   std::optional<Value> status_value(const Event<W>& write) const;
   static std::optional<Value> chosen_value(const Event<W>& e);
   std::optional<Value> operation_value(const Node& node) const;
-  template <class Operator, class... Operands>
-  Value applied(const Node& node, Operands... operands) const;
+  void note_applied(const Applied& applied) const;
+  bool tells_address(const Applied& applied) const;
 
   const Program& program_;
   const CommitOrder& order_;
@@ -594,7 +609,15 @@ class Machine {
   std::unordered_map<std::int32_t, Liveness> liveness_;  // by block
   bool renames_ = false;  // threads that do the same
   std::vector<ThreadStart> starts_;  // by thread, of those that were started
-  const ToldAddresses told_addresses_{heap_start + heap_per_thread, synchronisation_start};
+  OwnPlaces own_places_{heap_start, heap_per_thread, synchronisation_start};
+  const ToldAddresses told_addresses_{own_places_};
+  // Until it is known which arrays are shared out: what was computed meanwhile.
+  std::vector<Evaluated> evaluated_;
+  mutable std::vector<Applied> applied_;
+  // Whose values are to be addresses in the part of an array that is a thread's own, and who may begin with another part.
+  std::vector<bool> open_expressions_, followed_expressions_;
+  std::int32_t evaluating_ = none;
+  bool are_shared_out_ = false;
   bool leaves_out_failures_ = false;  // by chance, of compare-exchanges that are only tried again
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block

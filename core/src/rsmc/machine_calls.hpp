@@ -123,6 +123,7 @@ void Machine<W>::begin_thread(std::int32_t child, std::int32_t block, std::vecto
 template <std::size_t W>
 void Machine<W>::note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given) {
   if (!renames_) return;
+  if (own_places_.has_arrays()) note_told_apart();
   if (starts_.size() <= at(child)) starts_.resize(at(child) + 1);
   ThreadStart& start = starts_[at(child)];
   start = {block, {}};

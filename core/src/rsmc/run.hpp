@@ -712,8 +712,7 @@ class Run {
 
   void find_alike(const Program& program) {
     if (!machine_.renames()) return;
-    commit_before_.alike().find(program);
-    if (commit_before_.alike().none()) machine_.stop_renaming();
+    commit_before_.alike().find(program, machine_);
   }
 
   // The same step of an alike thread is to come first.

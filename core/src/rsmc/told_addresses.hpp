@@ -1,34 +1,37 @@
-// Does a computation make of an address something that depends on where the objects of a thread are, other than an address
-// in them? Every thread has four gigabytes, so that the lower half of an address is the same for all.
+// Does a computation make of an address something that depends on where the memory of a thread lies, other than an address in
+// it? Every thread has four gigabytes of heap, so that the lower half of an address there is the same for all.
 #pragma once
 
-#include <optional>
-
 #include "dekker/arithmetic.hpp"
+#include "rsmc/own_places.hpp"
 
 namespace dekker::rsmc {
 
 class ToldAddresses {
  public:
-  // The objects that change with the name of a thread.
-  ToldAddresses(Address start, Address end) : start_(start), end_(end) {}
+  explicit ToldAddresses(const OwnPlaces& places) : places_(places) {}
 
   bool by(UnaryOperator operation, unsigned width, Value operand) const {
-    if (!is_named(operand) || width <= half) return false;
-    return operation != UnaryOperator::freeze && (width < 64 || (operation != UnaryOperator::zext && operation != UnaryOperator::sext));
+    if (!is_named(operand)) return false;
+    const bool extends = operation == UnaryOperator::zext || operation == UnaryOperator::sext;
+    if (operation == UnaryOperator::freeze || (extends && width >= 64)) return false;
+    return places_.is_on_heap(operand) ? width > half : !extends || (operand >> (width - 1)) != 0;
   }
 
   bool by(BinaryOperator operation, unsigned width, Value left, Value right) const {
-    if ((!is_named(left) && !is_named(right)) || width <= half) return false;
-    if (width < 64) return true;
+    if (!is_named(left) && !is_named(right)) return false;
+    if (!is_in_array(left) && !is_in_array(right)) {
+      if (width <= half) return false;
+      if (width < 64) return true;
+    }
     switch (operation) {
       case BinaryOperator::eq:
       case BinaryOperator::ne: return false;
       case BinaryOperator::add: return !stays(is_named(left) ? left : right, left + right);
       case BinaryOperator::sub: return is_named(right) ? owner(left) != owner(right) : !stays(left, left - right);
-      case BinaryOperator::bit_and: return both_named(left, right) || !is_mask(other(left, right), true);
+      case BinaryOperator::bit_and: return both_named(left, right) || !is_mask(left, right, true);
       case BinaryOperator::bit_or:
-      case BinaryOperator::bit_xor: return both_named(left, right) || !is_mask(other(left, right), false);
+      case BinaryOperator::bit_xor: return both_named(left, right) || !is_mask(left, right, false);
       case BinaryOperator::ult:
       case BinaryOperator::ule:
       case BinaryOperator::ugt:
@@ -56,18 +59,20 @@ class ToldAddresses {
  private:
   static constexpr unsigned half = 32;
 
-  bool is_named(Value value) const { return value >= start_ && value < end_; }
+  bool is_named(Value value) const { return places_.is_named(value); }
+  bool is_in_array(Value value) const { return is_named(value) && !places_.is_on_heap(value); }
   bool both_named(Value left, Value right) const { return is_named(left) && is_named(right); }
-  Value other(Value left, Value right) const { return is_named(left) ? right : left; }
-  static Value owner(Value value) { return value >> half; }
-  bool stays(Value address, Value result) const { return owner(address) == owner(result); }
+  Value owner(Value value) const { return places_.owner(value); }
+  bool stays(Value address, Value result) const { return is_named(result) && owner(address) == owner(result); }
 
-  static bool is_mask(Value value, bool may_keep) {
-    return owner(value) == 0 || (may_keep && owner(value) == owner(~Value{0}));
+  // Does the one that is no address leave the upper half of the other alone, or clear it?
+  bool is_mask(Value left, Value right, bool may_keep) const {
+    if (is_in_array(left) || is_in_array(right)) return false;
+    const Value upper = (is_named(left) ? right : left) >> half;
+    return upper == 0 || (may_keep && upper == ~Value{0} >> half);
   }
 
-  Address start_;
-  Address end_;
+  const OwnPlaces& places_;
 };
 
 }  // namespace dekker::rsmc

@@ -101,6 +101,7 @@ struct Statistics {
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion
   std::uint64_t left_out = 0;   // failures by chance of compare-exchanges that are only tried again
+  std::uint64_t up_to_renaming = 0;  // ends of runs that stand for those that renaming alike threads makes of them
   std::uint64_t stuck = 0;      // events that are not updates for which the model allowed no parameter
   std::uint64_t not_last = 0;   // or did not allow what comes last in coherence, as continuations rely on
   std::uint64_t commits = 0;

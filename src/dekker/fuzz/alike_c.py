@@ -1,0 +1,125 @@
+"""Random small C programs in which several threads run the same function.
+
+They have accesses of few locations, locks, waits, objects of their own that they publish, and other threads beside them;
+the first thread does something itself, now and then, while it starts or joins them. What a thread has read an assertion
+may not like. Where only the verdict is asked for, such threads are explored up to renaming; that must make no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+OBSERVED = ("x", "y", "z", "p")
+
+_PRELUDE = """\
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+atomic_int x, y, z;
+int p;
+_Atomic(int *) head;
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+"""
+_LOADS = ("relaxed", "acquire", "seq_cst")
+_STORES = ("relaxed", "release", "seq_cst")
+_UPDATES = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
+_USUAL = ("load", "load", "load", "store", "store", "add", "add", "exchange", "strong", "strong", "weak", "fence")
+_SPECIAL = {
+    "plain": ("plain_load", "plain_load", "plain_store"),
+    "locks": ("section", "section"),
+    "waits": ("wait",),
+    "objects": ("push", "push_first", "peek"),
+}
+_WHILE_STARTING = ("atomic_store(&x, 3);", "if (atomic_load(&y)) atomic_store(&z, 1);")
+_WHILE_JOINING = ("atomic_store(&y, 2);", "if (atomic_load(&x) == 1) atomic_store(&z, 2);")
+
+
+def alike_program(seed: int) -> str:
+    random = Random(seed)
+    numbers = random.choice(([2], [2], [3], [2, 2], [2, 1], [2, 1], [3, 1]))
+    kinds = (*_USUAL, *(kind for group in _SPECIAL.values() if random.random() < 0.25 for kind in group))
+    most = 3 if sum(numbers) < 4 else 2
+    functions = [_Function(random, f"f{i}", kinds, random.randint(1, most)) for i in range(len(numbers))]
+    started = [function.name for function, number in zip(functions, numbers, strict=True) for _ in range(number)]
+    if random.random() < 0.5:
+        random.shuffle(started)
+    return "".join((_PRELUDE, *(function.text() for function in functions), _main(random, started)))
+
+
+def _main(random: Random, started: list[str]) -> str:
+    takes_part = random.random() < 0.3
+    lines = [f"pthread_t t[{len(started)}];"]
+    for i, name in enumerate(started):
+        lines.append(f"pthread_create(&t[{i}], 0, {name}, (void *){i}L);")
+        lines += [random.choice(_WHILE_STARTING)] if takes_part and random.random() < 0.4 else []
+    order = random.sample(range(len(started)), len(started))
+    for i in order if random.random() < 0.3 else sorted(order):
+        lines.append(f"pthread_join(t[{i}], 0);")
+        lines += [random.choice(_WHILE_JOINING)] if takes_part and random.random() < 0.2 else []
+    body = "\n  ".join(lines)
+    return f"int main(void) {{\n  {body}\n}}\n"
+
+
+class _Function:
+    """Statement `i` leaves what it has read in `r<i>`."""
+
+    def __init__(self, random: Random, name: str, kinds: tuple[str, ...], size: int) -> None:
+        self.random, self.name, self.kinds, self.size = random, name, kinds, size
+
+    def text(self) -> str:
+        lines = "\n  ".join(self._lines())
+        return f"static void *{self.name}(void *argument) {{\n  {lines}\n  return 0;\n}}\n"
+
+    def _lines(self) -> Iterator[str]:
+        for i in range(self.size):
+            yield f"int r{i} = 0;"
+            statement = self._statement(self.random.choice(self.kinds), i)
+            if i and self.random.random() < 0.25:
+                statement = f"if (r{self.random.randrange(i)} {self.random.choice(('==', '!='))} 1) {{ {statement} }}"
+            yield statement
+        if self.random.random() < 0.5:
+            unwanted = " && ".join(f"r{i} == {self.random.randrange(3)}" for i in range(self.size))
+            yield f"assert(!({unwanted}));"
+
+    def _statement(self, kind: str, i: int) -> str:
+        place, value = self.random.choice("xxyz"), self._value(i)
+        update = f"memory_order_{self.random.choice(_UPDATES)}"
+        match kind:
+            case "load":
+                return f"r{i} = atomic_load_explicit(&{place}, memory_order_{self.random.choice(_LOADS)});"
+            case "store":
+                return f"atomic_store_explicit(&{place}, {value}, memory_order_{self.random.choice(_STORES)});"
+            case "add" | "exchange":
+                return f"r{i} = atomic_{'fetch_add' if kind == 'add' else kind}_explicit(&{place}, {value}, {update});"
+            case "strong" | "weak":
+                call = f"atomic_compare_exchange_{kind}_explicit(&{place}, &e{i}, {value}, {update}, memory_order_relaxed)"
+                return f"int e{i} = {self._expected(i)}; r{i} = {call} ? 3 + e{i} : e{i};"
+            case "fence":
+                return f"atomic_thread_fence(memory_order_{self.random.choice(_UPDATES[1:])});"
+            case "plain_load":
+                return f"r{i} = p;"
+            case "plain_store":
+                return f"p = {value};"
+            case "section":
+                return f"pthread_mutex_lock(&m); r{i} = p; p = r{i} + 1; pthread_mutex_unlock(&m);"
+            case "wait":
+                return f"while (!(r{i} = atomic_load_explicit(&{place}, memory_order_{self.random.choice(_LOADS)})));"
+            case "push":
+                return f"{self._object(i)} r{i} = atomic_exchange_explicit(&head, n{i}, {update}) != 0;"
+            case "push_first":
+                call = f"atomic_compare_exchange_strong_explicit(&head, &o{i}, n{i}, {update}, memory_order_relaxed)"
+                return f"{self._object(i)} int *o{i} = 0; r{i} = {call};"
+            case _:
+                return f"int *o{i} = atomic_load_explicit(&head, memory_order_acquire); r{i} = o{i} ? *o{i} : 3;"
+
+    def _object(self, i: int) -> str:
+        return f"int *n{i} = malloc(sizeof *n{i}); *n{i} = {self._value(i)};"
+
+    def _value(self, i: int) -> str:
+        earlier = f"r{self.random.randrange(i)}" if i else "1"
+        return self.random.choice(("1", "1", "2", earlier, f"{earlier} + 1"))
+
+    def _expected(self, i: int) -> str:
+        return self.random.choice(("0", "0", "1", f"r{self.random.randrange(i)}" if i else "0"))
