@@ -11,7 +11,7 @@ from tests.reference.engine_agreement import read_program
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.rsmc import engine as rsmc
-from dekker.frontends.c import parse_c
+from dekker.frontends import parse_files
 from dekker.fuzz.judgement import judge
 from dekker.fuzz.kinds import KINDS
 from dekker.ir.program import Program
@@ -72,7 +72,7 @@ def written(folder: Path, body: str, starting: str = "", joining: str = "", afte
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", ["families/fetch_add.c", "gallery/mutex.c", "gallery/ticket.c"])
 def test_threads_that_take_turns_take_them_in_one_order(name: str, model: str) -> None:
-    program = parse_c([str(BENCHMARKS / name)], ("-DN=4",))
+    program = parse_files([str(BENCHMARKS / name)], ("-DN=4",))
     exact, found = (explored(program, model, counts=counts) for counts in (True, False))
     assert (exact.complete_executions, found.complete_executions) == (factorial(4), 1)
     assert found.is_up_to_renaming
@@ -103,8 +103,8 @@ def test_what_is_the_same_for_all_tells_nobody_apart(body: str, tmp_path: Path) 
         (ADD, "atomic_load(&x);", "", ""),
         (ADD, "", "atomic_load(&x);", ""),
         (f"struct node *n = malloc(sizeof *n); atomic_fetch_add(&x, {SHUFFLED}); free(n);", "", "", ""),
-        (f"done[me] = atomic_fetch_add(&x, 1);", "", "", "assert(done[0] != 5);"),
-        (f"done[me] = 1; atomic_fetch_add(&x, done[0] < 5);", "", "", ""),
+        ("done[me] = atomic_fetch_add(&x, 1);", "", "", "assert(done[0] != 5);"),
+        ("done[me] = 1; atomic_fetch_add(&x, done[0] < 5);", "", "", ""),
     ],
 )
 def test_what_differs_tells_threads_apart(body: str, starting: str, joining: str, after: str, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_one_of_two_kinds_is_told_from_the_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_parts_of_the_exploration_find_the_same(jobs: int) -> None:
-    program = parse_c([str(BENCHMARKS / "families/cinc.c")], ("-DN=3",))
+    program = parse_files([str(BENCHMARKS / "families/cinc.c")], ("-DN=3",))
     whole = explored(program, "rc11", counts=False)
     parts = explored(program, "rc11", counts=False, jobs=jobs, split_seed=7)
     assert (parts.complete_executions, parts.blocked) == (whole.complete_executions, whole.blocked)

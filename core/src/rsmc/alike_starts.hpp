@@ -73,6 +73,7 @@ class AlikeStarts {
   using Pair = PairOfValues;
   static constexpr Pair same{Pair::Kind::same};
   static constexpr Pair unlike{Pair::Kind::unlike};
+  static constexpr Pair zero{Pair::Kind::known};
 
   struct Followed {
     std::int32_t block = none;
@@ -154,6 +155,7 @@ class AlikeStarts {
     const std::vector<Instruction>& code = program_.block(block).code;
     for (std::size_t pc = 0; pc < code.size() && is_alike_; ++pc)
       if (followed(block).reached[pc]) follow(block, pc, code[pc]);
+    if (followed(block).reached[code.size()]) put(followed(block).result, zero);
   }
 
   void follow(std::int32_t block, std::size_t pc, const Instruction& i) {
@@ -163,7 +165,9 @@ class AlikeStarts {
       case Operation::branch:
         if (branches(block, i)) return;
         break;
-      case Operation::call: call(block, i); break;
+      case Operation::call:
+        if (!call(block, i)) return;
+        break;
       case Operation::give_back: give_back(block, i); return;
       case Operation::exit: return;
       default: use(block, i);
@@ -180,8 +184,7 @@ class AlikeStarts {
   }
 
   void give_back(std::int32_t block, const Instruction& i) {
-    if (i.value == none) return;
-    const Pair result = value(block, i.value);
+    const Pair result = i.value == none ? zero : value(block, i.value);
     put(followed(block).result, result);
   }
 
@@ -214,28 +217,26 @@ class AlikeStarts {
     for (std::size_t n = from; n < in_arrays_.size(); ++n) misused_.insert(in_arrays_[n].array);
   }
 
-  void call(std::int32_t block, const Instruction& i) {
-    if (i.target != none) {
-      call_block(block, i, i.target);
-      return;
-    }
+  // Is it known what comes back, if anybody looks?
+  bool call(std::int32_t block, const Instruction& i) {
+    if (i.target != none) return call_block(block, i, i.target);
     const Pair target = value(block, i.value);
     require(target);
     const auto function = target.is_known() ? program_.function_at.find(target.left) : program_.function_at.end();
-    if (function != program_.function_at.end()) {
-      call_block(block, i, function->second);
-      return;
-    }
+    if (function != program_.function_at.end()) return call_block(block, i, function->second);
     for (const auto& [address, any] : program_.function_at) call_block(block, i, any);
     if (i.destination != none) put_in(block, i.destination, same);
+    return true;
   }
 
-  void call_block(std::int32_t block, const Instruction& i, std::int32_t callee) {
+  bool call_block(std::int32_t block, const Instruction& i, std::int32_t callee) {
     for (std::int32_t n = 0; n < i.n_arguments; ++n) {
       const Pair given = argument(block, i, n);
       give(followed(callee), static_cast<std::size_t>(n), given);
     }
-    if (i.destination != none) put_in(block, i.destination, followed(callee).result);
+    const Pair result = followed(callee).result;
+    if (i.destination != none) put_in(block, i.destination, result);
+    return i.destination == none || result.kind != Pair::Kind::nothing;
   }
 
   void put_in(std::int32_t block, std::int32_t number, const Pair& value) { put(followed(block).registers[at(number)], value); }
@@ -254,13 +255,11 @@ class AlikeStarts {
 
   Pair value(std::int32_t block, std::int32_t expression) {
     const Pair result = evaluated(block, expression);
-    if (result.kind != Pair::Kind::nothing)
-      (result.is_known() || open_.contains(expression) ? known_ : unknown_).insert(expression);
+    (result.is_known() || open_.contains(expression) ? known_ : unknown_).insert(expression);
     return result;
   }
 
   Pair evaluated(std::int32_t block, std::int32_t expression) {
-    const std::vector<Pair>& registers = followed(block).registers;
     std::vector<Pair> stack;
     const auto pop = [&] {
       const Pair top = stack.back();
@@ -272,7 +271,7 @@ class AlikeStarts {
         case ExpressionCode::constant:
           stack.push_back(step.operation != 0 ? same : Pair{Pair::Kind::known, step.operand, step.operand});
           break;
-        case ExpressionCode::register_value: stack.push_back(registers[step.operand]); break;
+        case ExpressionCode::register_value: stack.push_back(content(block, step.operand)); break;
         case ExpressionCode::unary: stack.push_back(of_one(step, pop())); break;
         case ExpressionCode::binary: {
           const Pair right = pop(), left = pop();
@@ -287,6 +286,13 @@ class AlikeStarts {
       }
     }
     return stack.back();
+  }
+
+  // Zero, if nothing was put there on some way to here.
+  Pair content(std::int32_t block, Value number) {
+    Pair& found = followed(block).registers[number];
+    if (found.kind == Pair::Kind::nothing) put(found, zero);
+    return found;
   }
 
   static Pair of_one(const ExpressionStep& step, const Pair& operand) {

@@ -94,17 +94,18 @@ class AlikeThreads {
     const std::vector<EventId>& own = machine_.threads()[at(e.thread)].events;
     const std::vector<EventId>& others = machine_.threads()[at(thread)].events;
     for (std::size_t i = 0; i < at(e.index); ++i)
-      if (!is_same(event(own[i]), event(others[i]))) return false;
+      if (!is_same(event(own[i]), event(others[i]), in_order)) return false;
     return in_order || is_chain(run, e, past);
   }
 
-  bool is_same(const Event<W>& left, const Event<W>& right) const {
+  // Out of order, whether a compare-exchange fails may be known for one of them first.
+  bool is_same(const Event<W>& left, const Event<W>& right, bool in_order) const {
     if (!is_same_step(left, right)) return false;
     if (left.kind == EventKind::fence || left.role == Role::synchronised) return true;
     if (left.must_fail || left.must_succeed || left.failed_early || right.must_fail || right.must_succeed || right.failed_early)
       return false;
     if (left.state != right.state) return false;
-    if (left.state == EventState::absent) return event(left.partner).data_sources.empty();
+    if (left.state == EventState::absent) return in_order || event(left.partner).data_sources.empty();
     if (left.state != EventState::committed) return false;
     switch (left.kind) {
       case EventKind::read: return left.has_failed == right.has_failed && has_same_source(left, right);
