@@ -1,4 +1,4 @@
-"""Where only the verdict is asked for, alike threads are explored up to renaming: fewer executions, the same verdict."""
+"""Where only the verdict is asked for, alike threads are explored up to renaming: fewer runs, the same verdict."""
 
 from __future__ import annotations
 

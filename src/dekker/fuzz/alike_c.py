@@ -1,8 +1,9 @@
 """Random small C programs in which several threads run the same function.
 
-They have accesses of few locations, locks, waits, objects of their own that they publish, and other threads beside them;
-the first thread does something itself, now and then, while it starts or joins them. What a thread has read an assertion
-may not like. Where only the verdict is asked for, such threads are explored up to renaming; that must make no difference.
+They access few locations, lock, wait, and publish objects of their own, an allocated one or a part of an array, beside
+threads that do something else; the first thread takes part, now and then, while it starts or joins them. An assertion
+may not like what a thread has read. Where only the verdict is asked for, such threads are explored up to renaming: that
+must make no difference.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _PRELUDE = """\
 atomic_int x, y, z;
 int p;
 _Atomic(int *) head;
+struct part { atomic_int flag; int values[2]; } parts[5];
+struct part *_Atomic shown;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 """
 _LOADS = ("relaxed", "acquire", "seq_cst")
@@ -31,6 +34,7 @@ _SPECIAL = {
     "locks": ("section", "section"),
     "waits": ("wait",),
     "objects": ("push", "push_first", "peek"),
+    "parts": ("show", "show", "answer", "own", "own", "fill", "pick"),
 }
 _WHILE_STARTING = ("atomic_store(&x, 3);", "if (atomic_load(&y)) atomic_store(&z, 1);")
 _WHILE_JOINING = ("atomic_store(&y, 2);", "if (atomic_load(&x) == 1) atomic_store(&z, 2);")
@@ -69,8 +73,8 @@ class _Function:
         self.random, self.name, self.kinds, self.size = random, name, kinds, size
 
     def text(self) -> str:
-        lines = "\n  ".join(self._lines())
-        return f"static void *{self.name}(void *argument) {{\n  {lines}\n  return 0;\n}}\n"
+        lines = "\n  ".join(("long me = (long)argument;", "(void)me;", *self._lines(), "return 0;"))
+        return f"static void *{self.name}(void *argument) {{\n  {lines}\n}}\n"
 
     def _lines(self) -> Iterator[str]:
         for i in range(self.size):
@@ -94,7 +98,9 @@ class _Function:
             case "add" | "exchange":
                 return f"r{i} = atomic_{'fetch_add' if kind == 'add' else kind}_explicit(&{place}, {value}, {update});"
             case "strong" | "weak":
-                call = f"atomic_compare_exchange_{kind}_explicit(&{place}, &e{i}, {value}, {update}, memory_order_relaxed)"
+                call = (
+                    f"atomic_compare_exchange_{kind}_explicit(&{place}, &e{i}, {value}, {update}, memory_order_relaxed)"
+                )
                 return f"int e{i} = {self._expected(i)}; r{i} = {call} ? 3 + e{i} : e{i};"
             case "fence":
                 return f"atomic_thread_fence(memory_order_{self.random.choice(_UPDATES[1:])});"
@@ -111,8 +117,21 @@ class _Function:
             case "push_first":
                 call = f"atomic_compare_exchange_strong_explicit(&head, &o{i}, n{i}, {update}, memory_order_relaxed)"
                 return f"{self._object(i)} int *o{i} = 0; r{i} = {call};"
-            case _:
+            case "peek":
                 return f"int *o{i} = atomic_load_explicit(&head, memory_order_acquire); r{i} = o{i} ? *o{i} : 3;"
+            case "show":
+                call = f"atomic_exchange_explicit(&shown, &parts[me], {update})"
+                return f"parts[me].values[0] = {value}; r{i} = {call} != 0;"
+            case "answer":
+                other = f"struct part *o{i} = atomic_load_explicit(&shown, memory_order_acquire);"
+                return f"{other} if (o{i}) {{ o{i}->flag = {value}; r{i} = 1 + (o{i} == &parts[me]); }}"
+            case "own":
+                return f"r{i} = atomic_load_explicit(&parts[me].flag, memory_order_{self.random.choice(_LOADS)});"
+            case "fill":
+                return f"for (int i = 0; i < 2; i++) parts[me].values[i] = {value};"
+            case _:
+                part = self.random.choice(("parts[me]", "parts[me]", f"parts[{place} & 1]", "parts[0]"))
+                return f"r{i} = {part}.values[{place} & 1];"
 
     def _object(self, i: int) -> str:
         return f"int *n{i} = malloc(sizeof *n{i}); *n{i} = {self._value(i)};"

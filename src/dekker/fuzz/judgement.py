@@ -130,13 +130,20 @@ def _require_same_up_to_renaming(task: Task, exact: Result, seed: int) -> None:
         if exact.stopped_by is None and found.stopped_by is None:
             require_agreement(task, {rsmc.NAME: _uncounted(exact), "rsmc up to renaming": _uncounted(found)})
         if exact.stopped_by is None and found.complete_executions > exact.complete_executions:
-            raise Disagreement(f"renaming threads makes more executions of '{task.program.name}' under {task.model.name}")
+            raise Disagreement(
+                f"renaming threads makes more executions of '{task.program.name}' under {task.model.name}"
+            )
 
 
 def _uncounted(result: Result) -> Result:
     states = dict.fromkeys(result.states, 1)
     return replace(
-        result, states=states, satisfying=len(states), violating=0, cut=bool(result.cut), deadlocks=bool(result.deadlocks)
+        result,
+        states=states,
+        satisfying=len(states),
+        violating=0,
+        cut=bool(result.cut),
+        deadlocks=bool(result.deadlocks),
     )
 
 

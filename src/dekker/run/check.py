@@ -258,7 +258,9 @@ def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:
     model = load_model(options.model or default_model(program))
     limits = options.limits
     unroll = limits.unroll if limits.deepest is None else limits.deepest
-    return Task(prepare(program, model), model, replace(limits, unroll=unroll, stop_at_first=False, counts_executions=True))
+    return Task(
+        prepare(program, model), model, replace(limits, unroll=unroll, stop_at_first=False, counts_executions=True)
+    )
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:
