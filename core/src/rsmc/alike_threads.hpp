@@ -4,7 +4,8 @@
 // what they are given (alike_starts.hpp). Renaming them makes an execution of an execution. Of all that renaming makes of
 // one, at least one has the following properties, and only those that have them are explored. Let two alike threads have
 // the same history before their events e and e', where e is that of the thread with the smaller number: all before e and
-// e' are reads with the same sources, choices with the same outcome, and accesses of objects of the thread's own. Then
+// e' are reads with the same sources, choices with the same outcome, and accesses of what is the thread's own (own_places.hpp).
+// Then
 //  1. e comes before e'; that is: commit-before together with these pairs has no cycle;
 //  2. if both are writes to a location, e comes first in coherence;
 //  3. if both are reads of a location, e' has no earlier source than e; unless e comes before that source, so that the
@@ -22,9 +23,9 @@
 // coherence once all is there that comes before it: then e is, so it has an earlier place than e', and 2 and 3 hold.
 //
 // Where accesses overtake, threads have a history only as far as each event comes before the next one; beyond that
-// nothing is said of them. Addresses of own objects change with the name of the thread. It is noticed if a program
-// computes from them what does not (`tells_addresses`), or in other ways tells threads apart; then the exploration starts
-// again, without renaming.
+// nothing is said of them. Addresses of what is a thread's own change with its name. It is noticed if a program computes
+// from them what does not (told_addresses.hpp), or in other ways tells threads apart; then the exploration starts again,
+// without renaming.
 #pragma once
 
 #include <vector>
