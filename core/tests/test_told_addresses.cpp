@@ -41,6 +41,8 @@ TEST(addresses_in_the_same_memory_may_be_computed_and_compared) {
   CHECK(!told.by(UnaryOperator::zext, 32, of_one));
   CHECK(!told.by(BinaryOperator::mul, 32, of_one, 3));
   CHECK(!told.by(BinaryOperator::add, 64, array + 16, 8));
+  CHECK(!told.by(BinaryOperator::bit_and, 64, array, 0));
+  CHECK(!told.by(BinaryOperator::bit_xor, 64, of_one, of_one));
   CHECK(!told.by(UpdateOperator::exchange, 64, of_one, of_two));
 }
 

@@ -22,8 +22,9 @@
 // is: the properties speak of pairs of events and of what comes before them. And an event must be allowed to come last in
 // coherence once all is there that comes before it: then e is, so it has an earlier place than e', and 2 and 3 hold.
 //
-// Where accesses overtake, threads have a history only as far as each event comes before the next one; beyond that
-// nothing is said of them. Addresses of what is a thread's own change with its name. It is noticed if a program computes
+// Where accesses overtake, threads have a history only as far as each read comes before the next one; beyond that nothing is
+// said of them. Writes to what is a thread's own may come late there: nobody hears of them but through what comes later, so
+// that they part no threads and need no order. Addresses of what is a thread's own change with its name. It is noticed if a program computes
 // from them what does not (told_addresses.hpp), or in other ways tells threads apart; then the exploration starts again,
 // without renaming.
 #pragma once
@@ -69,7 +70,7 @@ class AlikeThreads {
   // comes before the event.
   EventId before(const std::vector<RunItem<W>>& run, const Event<W>& e, const Bits& past, bool in_order) const {
     if (e.kind == EventKind::fence || e.role == Role::synchronised) return no_event;
-    if (e.kind == EventKind::write && e.role != Role::plain) return no_event;
+    if (e.kind == EventKind::write && (e.role != Role::plain || (!in_order && is_own(e, e)))) return no_event;
     for (const std::int32_t thread : earlier_[at(e.thread)]) {
       const std::vector<EventId>& others = machine_.threads()[at(thread)].events;
       if (at(e.index) >= others.size() || !is_same_step(e, event(others[at(e.index)]))) continue;
@@ -105,6 +106,7 @@ class AlikeThreads {
     if (left.kind == EventKind::fence || left.role == Role::synchronised) return true;
     if (left.must_fail || left.must_succeed || left.failed_early || right.must_fail || right.must_succeed || right.failed_early)
       return false;
+    if (!in_order && left.kind == EventKind::write && left.role == Role::plain) return right.role == Role::plain && is_own(left, right);
     if (left.state != right.state) return false;
     if (left.state == EventState::absent) return in_order || event(left.partner).data_sources.empty();
     if (left.state != EventState::committed) return false;
@@ -126,16 +128,21 @@ class AlikeThreads {
 
   // Do both access the same of what is their thread's own?
   bool is_own(const Event<W>& left, const Event<W>& right) const {
-    const auto place = machine_.own_places().find(left.thread, left.address);
-    return place && place == machine_.own_places().find(right.thread, right.address);
+    const auto place = own_place(left);
+    return place && place == own_place(right);
   }
 
-  // Does each event of the thread come before the next, up to this one?
+  std::optional<OwnPlaces::Place> own_place(const Event<W>& e) const {
+    const std::optional<Value> address = machine_.value(e.address_node);
+    return address ? machine_.own_places().find(e.thread, *address) : std::nullopt;
+  }
+
+  // Does each read and choice of the thread come before the next, up to this event?
   bool is_chain(const std::vector<RunItem<W>>& run, const Event<W>& e, const Bits& past) const {
     const Bits* next = &past;
     for (std::size_t i = at(e.index); i-- > 0;) {
       const Event<W>& earlier = event(machine_.threads()[at(e.thread)].events[i]);
-      if (earlier.kind == EventKind::fence || earlier.state == EventState::absent) continue;
+      if (earlier.kind == EventKind::fence || earlier.kind == EventKind::write) continue;
       if (!next->test(earlier.run_index)) return false;
       next = &run[earlier.run_index].past;
     }

@@ -24,6 +24,8 @@ class ToldAddresses {
       if (width <= half) return false;
       if (width < 64) return true;
     }
+    if (operation == BinaryOperator::bit_and && (left == 0 || right == 0)) return false;  // for the sake of a dependency
+    if (operation == BinaryOperator::bit_xor && left == right) return false;              // this, too
     switch (operation) {
       case BinaryOperator::eq:
       case BinaryOperator::ne: return false;

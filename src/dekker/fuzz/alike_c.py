@@ -21,6 +21,7 @@ _PRELUDE = """\
 atomic_int x, y, z;
 int p;
 _Atomic(int *) head;
+static _Thread_local int own;
 struct part { atomic_int flag; int values[2]; } parts[5];
 struct part *_Atomic shown;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -33,7 +34,7 @@ _SPECIAL = {
     "plain": ("plain_load", "plain_load", "plain_store"),
     "locks": ("section", "section"),
     "waits": ("wait",),
-    "objects": ("push", "push_first", "peek"),
+    "objects": ("push", "push_first", "peek", "take", "local"),
     "parts": ("show", "show", "answer", "own", "own", "fill", "pick"),
 }
 _WHILE_STARTING = ("atomic_store(&x, 3);", "if (atomic_load(&y)) atomic_store(&z, 1);")
@@ -119,6 +120,10 @@ class _Function:
                 return f"{self._object(i)} int *o{i} = 0; r{i} = {call};"
             case "peek":
                 return f"int *o{i} = atomic_load_explicit(&head, memory_order_acquire); r{i} = o{i} ? *o{i} : 3;"
+            case "take":
+                return f"int *o{i} = atomic_exchange_explicit(&head, 0, {update}); r{i} = o{i} ? *o{i} : 3; free(o{i});"
+            case "local":
+                return f"own += {value}; r{i} = own;"
             case "show":
                 call = f"atomic_exchange_explicit(&shown, &parts[me], {update})"
                 return f"parts[me].values[0] = {value}; r{i} = {call} != 0;"
