@@ -131,6 +131,24 @@ TEST(halves_that_one_finds_must_be_apart_are_so_for_all_who_start_again) {
   CHECK(merge(again, start));
 }
 
+TEST(threads_that_one_tells_apart_are_told_apart_by_all_who_start_again) {
+  Knowledge finder, other;
+  bool starts_again = false;
+  try {
+    finder.note_told_apart();
+  } catch (const NewKnowledge&) {
+    starts_again = true;
+  }
+  CHECK(starts_again);
+  Known total = other.all();
+  CHECK(!merge(total, finder.all()));
+  const Known start = known_at_start(total);
+  CHECK(Knowledge(start).tells_apart());
+  Knowledge again(start);
+  again.note_told_apart();
+  CHECK(again.all() == start);
+}
+
 TEST(threads_keep_their_numbers_when_all_start_again) {
   Known known;
   known.threads[{0, 1}] = 4;

@@ -65,7 +65,7 @@ def explore(
     model: ModelProgram,
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool],
-    limits: tuple[int, bool, int, float, int, bool, bool, bool, bool],
+    limits: tuple[int, bool, int, float, int, bool, bool, bool, bool, bool],
     work: tuple[int, bool, float, int, bool, int, tuple[Any, ...]],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
@@ -87,7 +87,7 @@ def probe(
     model: ModelProgram,
     check_names: Sequence[str],
     order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool],
-    limits: tuple[int, bool, float, int, int, int],
+    limits: tuple[int, bool, float, int, bool, int, int],
     guide: ProbeGuide,
     progress: Callable[[dict[str, int]], object] | None,
 ) -> tuple[list[tuple[float, float]], str]: ...

@@ -146,6 +146,8 @@ Known = tuple[
     bool,
     bool,
     bool,
+    bool,
+    bool,
     list[tuple[int, int]],
     list[tuple[int, int]],
     list[tuple[int, int, int]],
@@ -154,11 +156,12 @@ Known = tuple[
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
 whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
-must be apart, and whether they are; whether the program ends with threads that were not joined, and was known to; what
-is relied on where rounds of loops are left out, and what of that was refuted; the numbers of threads, by parent and
-order."""
+must be apart, and whether they are; whether the program ends with threads that were not joined, and was known to;
+whether alike threads are told apart, and whether that was known; what is relied on where rounds of loops are left out,
+and what of that was refuted; the numbers of threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, False, False, [], [], [])
+_NO = False
+NOTHING_KNOWN: Known = ([], [], _NO, [], [], [], [], _NO, _NO, [], [], _NO, _NO, _NO, _NO, _NO, _NO, [], [], [])
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,7 @@ WHOLE = Work()
 
 COUNTED = (
     *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "stuck", "not_last", "left_out"),
-    *("commits", "checks", "templates"),
+    *("up_to_renaming", "commits", "checks", "templates"),
 )
 """The statistics of an exploration."""
 
@@ -336,6 +339,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
             limits.stop_at_first,
             program.finds_leaks,
             limits.deadlocks,
+            limits.counts_executions,
         ),
         (
             work.jobs,
@@ -378,6 +382,7 @@ def probe(
             limits.counts_known_rounds,
             limits.timeout_s or 0.0,
             (limits.memory_mb or 0) << 20,
+            limits.counts_executions,
             n_probes,
             seed,
         ),

@@ -368,6 +368,7 @@ class Explorer {
   }
 
   bool explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source, IfWaiting if_waiting) {
+    if (!run_.is_canonical_source(id, place, source)) return false;
     const Mark before = run_.mark();
     if (!run_.is_open(id, place, source)) {
       wait(id, place, source, if_waiting);
@@ -568,10 +569,13 @@ class Explorer {
   // have to read from this one.
   void detect_update_races(EventId id, std::uint32_t place, std::size_t floor) {
     const std::size_t n_writes = run_.location(place).order.size();
-    for (std::size_t source = floor; source <= n_writes; ++source) {
-      if (!run_.is_open(id, place, source)) continue;
-      if (const auto update = run_.update_from(id, place, source)) detect_races_of_update(id, *update, place, source);
-    }
+    for (std::size_t source = floor; source <= n_writes; ++source)
+      if (const auto update = canonical_update(id, place, source)) detect_races_of_update(id, *update, place, source);
+  }
+
+  std::optional<typename Run<W>::Update> canonical_update(EventId id, std::uint32_t place, std::size_t source) {
+    if (!run_.is_canonical_source(id, place, source) || !run_.is_open(id, place, source)) return std::nullopt;
+    return run_.update_from(id, place, source);
   }
 
   void detect_races_of_update(EventId id, const typename Run<W>::Update& update, std::uint32_t place, std::size_t source) {
@@ -750,7 +754,7 @@ class Explorer {
     explore_read_from(load, place, source, if_waiting);
     run_.undo(before);
     if (!may_be_update(load) || stopped()) return;
-    if (const auto update = run_.update_from(load, place, source)) detect_races_of_update(load, *update, place, source);
+    if (const auto update = canonical_update(load, place, source)) detect_races_of_update(load, *update, place, source);
   }
 
   // ---- The end of a run ---------------------------------------------------------------------------------------------
@@ -767,6 +771,7 @@ class Explorer {
       if (outcome_.stop == Stop::traces) run_.undo(before);
     } else {
       end_.note(run_.sleepers().empty() || maximality_.stands_for_others());
+      outcome_.statistics.up_to_renaming += run_.machine().renames();
     }
     if (sampler_) sampler_->leaf_weight = sampler_->weight;
     if (!ends_are_written_) keep_uncounted();

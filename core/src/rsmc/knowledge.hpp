@@ -89,6 +89,15 @@ class Knowledge {
     if (!known_.ended_unjoined_before) throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on: does the program tell threads apart that would be alike?
+  bool tells_apart() const { return known_.tells_apart; }
+
+  void note_told_apart() {
+    const std::lock_guard hold(mutex_);
+    known_.told_apart = true;
+    if (!known_.tells_apart) throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);

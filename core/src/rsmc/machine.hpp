@@ -19,11 +19,13 @@
 #include "dekker/undefined.hpp"
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
+#include "rsmc/alike_starts.hpp"
 #include "rsmc/fixed_bits.hpp"
 #include "rsmc/knowledge.hpp"
 #include "rsmc/liveness.hpp"
 #include "rsmc/loops.hpp"
 #include "rsmc/machine_state.hpp"
+#include "rsmc/told_addresses.hpp"
 #include "rsmc/waiting_reads.hpp"
 
 namespace dekker::rsmc {
@@ -49,6 +51,8 @@ class Machine {
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     const Synchronisation& synchronisation = program.synchronisation;
     ends_are_owed_ = synchronisation.joins_are_last || (synchronisation.decides_alone && !knowledge.ends_are_events());
+    renames_ = !limits.counts_executions && synchronisation.decides_alone && (ends_are_owed_ || !claims_) && !reuses_ &&
+               !knowledge.tells_apart() && !program.has([](const Instruction& i) { return i.is_piece; });
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
@@ -65,6 +69,20 @@ class Machine {
   // May threads wait when the program ends?
   bool may_end_unjoined() const { return knowledge_.may_end_unjoined(); }
   void note_unjoined_end() const { knowledge_.note_unjoined_end(); }
+
+  // May threads be renamed that do the same?
+  bool renames() const { return renames_; }
+  void stop_renaming() {
+    renames_ = false;
+    evaluated_.clear();
+    applied_.clear();
+  }
+  void share_out(const std::vector<SharedOut>& arrays, const std::set<std::int32_t>& open, const std::set<std::int32_t>& followed);
+  const OwnPlaces& own_places() const { return own_places_; }
+  void note_told_apart() const {
+    if (renames_) knowledge_.note_told_apart();
+  }
+  const ThreadStart& start_of(std::size_t thread) const { return starts_[thread]; }
 
   // How many accesses and fences the only thread did before others existed.
   std::uint64_t n_alone() const { return n_alone_; }
@@ -405,6 +423,17 @@ class Machine {
   }
 
  private:
+  struct Evaluated {
+    std::int32_t thread;
+    std::int32_t expression;
+    std::optional<Value> value;
+  };
+  struct Applied {
+    Node node;
+    Value a, b;
+    std::int32_t expression;  // that it is part of, or none
+  };
+
   // --- machine_steps.hpp
 
   ThreadState<W> start(std::int32_t block);
@@ -460,6 +489,7 @@ class Machine {
   void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::int32_t spawned_thread(std::int32_t parent, std::int32_t nth);
   void begin_thread(std::int32_t child, std::int32_t block, std::vector<RegisterContent<W>> given, EventId started_by);
+  void note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given);
   void exit(std::int32_t thread, ThreadState<W>& state, const Instruction& instruction);
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
@@ -507,6 +537,8 @@ class Machine {
   NodeId add(const Node& node);
   static bool depends_on_more(const Sources<W>& own, const Sources<W>& other);
   RegisterContent<W> evaluate(const ThreadState<W>& state, std::int32_t expression);
+  void note_evaluated(std::int32_t thread, std::int32_t expression, NodeId node);
+  void require_own(const Evaluated& evaluated) const;
   void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack);
   RegisterContent<W> selected(const RegisterContent<W>& condition, const RegisterContent<W>& then,
                               const RegisterContent<W>& other);
@@ -617,6 +649,8 @@ class Machine {
   std::optional<Value> status_value(const Event<W>& write) const;
   static std::optional<Value> chosen_value(const Event<W>& e);
   std::optional<Value> operation_value(const Node& node) const;
+  void note_applied(const Applied& applied) const;
+  bool tells_address(const Applied& applied) const;
 
   const Program& program_;
   const CommitOrder& order_;
@@ -639,6 +673,17 @@ class Machine {
   std::optional<bool> link_crosses_calls_;
   std::map<std::pair<Address, Reliance>, bool> relied_on_;  // that it is so: what the answer was
   std::set<std::pair<Address, Reliance>> refuted_;
+  bool renames_ = false;  // threads that do the same
+  std::vector<ThreadStart> starts_;  // by thread, of those that were started
+  OwnPlaces own_places_{heap_start, heap_per_thread, synchronisation_start};
+  const ToldAddresses told_addresses_{own_places_};
+  // Until it is known which arrays are shared out: what was computed meanwhile.
+  std::vector<Evaluated> evaluated_;
+  mutable std::vector<Applied> applied_;
+  // Whose values are to be addresses in the part of an array that is a thread's own, and who may begin with another part.
+  std::vector<bool> open_expressions_, followed_expressions_;
+  std::int32_t evaluating_ = none;
+  bool are_shared_out_ = false;
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> waiting_reads_;  // by block: reads that wait with the writes of their updates; empty if none

@@ -59,7 +59,7 @@ def run_all(task: Task) -> Result:
     them finds wrong is wrong, whatever the others did not come to. Each gets its share of the time that is left. Bounds
     on loops grow as long as those that need them have cut something; states needs none, and comes last."""
     search = replace(task.search, exact_sections=False)
-    task = replace(task, limits=replace(task.limits, stop_at_first=False), search=search)
+    task = replace(task, limits=replace(task.limits, stop_at_first=False, counts_executions=True), search=search)
     started, deepening = monotonic(), Deepening(task)
     while True:
         results = _counted(deepening.task, monotonic() - started)

@@ -66,6 +66,7 @@ struct Limits {
   bool stops_at_violation = false;  // or flag of the model
   bool finds_leaks = false;         // memory that is lost at the end is a violation
   bool stops_at_deadlock = true;    // they are violations
+  bool counts_executions = true;    // otherwise one may stand for those that renaming of threads makes of it
 };
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };
@@ -104,6 +105,7 @@ struct Statistics {
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion
   std::uint64_t left_out = 0;   // rounds of loops that make no difference
+  std::uint64_t up_to_renaming = 0;  // ends of runs that stand for those that renaming alike threads makes of them
   std::uint64_t stuck = 0;      // events that are not updates for which the model allowed no parameter
   std::uint64_t not_last = 0;   // or did not allow what comes last in coherence, as continuations rely on
   std::uint64_t commits = 0;
@@ -179,6 +181,8 @@ using Reliances = std::set<std::pair<Address, Reliance>>;
 //   known at the start. If not, the read waits for them, too.
 // - Whether the program ends although there are threads that the first one has not joined, so that they may wait then; and
 //   whether that was known at the start.
+// - Whether the program tells threads apart that would otherwise be explored up to renaming; and whether that was known at
+//   the start.
 // - What is relied on where rounds of loops are left out; and what of that was refuted.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
@@ -197,6 +201,8 @@ struct Known {
   bool splits = false;
   bool ends_unjoined = false;
   bool ended_unjoined_before = false;
+  bool told_apart = false;
+  bool tells_apart = false;
   Reliances relied_on;
   Reliances refuted;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
