@@ -147,7 +147,7 @@ def compare_until_seen(text: str, model: str, n_seeds: int, *wanted: str) -> Non
 
 def test_reads_sleep_once_whoever_lets_them() -> None:
     deaths = ("dead before", "dead behind", "killed coordinator")
-    compare_until_seen(THREE_LOCKS, "sc", 30, "asking", "late answer", "second answer", *deaths)
+    compare_until_seen(THREE_LOCKS, "power", 30, "asking", "late answer", "second answer", *deaths)
 
 
 def test_all_start_again_if_what_two_found_does_not_fit() -> None:

@@ -368,10 +368,7 @@ class Run {
   bool comes_back_by_stores(EventId read) {
     if (!order_.in_order || !machine_.leaves_out_rounds() || !thread_of(read).arrivals) return false;
     const Mark before = mark();
-    for (EventId store = next_harmless_store(read); store != no_event; store = next_harmless_store(read)) {
-      const std::uint32_t place = location_of(store);
-      if (!commit_write(store, place, locations_[place].order.size())) break;
-    }
+    for (EventId store = next_harmless_store(read); store != no_event; store = next_harmless_store(read)) outline_store(store);
     const bool result = thread_of(read).is_left_out;
     undo(before);
     return result;
@@ -708,10 +705,26 @@ class Run {
   }
 
  private:
-  EventId next_harmless_store(EventId read) const {
-    const EventId next = thread_of(read).events.back();
-    const bool is_next = thread_of(read).status == ThreadStatus::running && event(next).state == EventState::pending;
-    return is_next && machine_.is_harmless_store(event(next)) ? next : no_event;
+  // As committed last in coherence, but for the model, which would allow it.
+  void outline_store(EventId id) {
+    const std::size_t n_local = machine_.local_events().size();
+    Event<W>& e = machine_.event(id);
+    machine_.resolve_address(e);
+    set_written(e, e.address);
+    enter_items(id, ItemKind::write, no_event);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    machine_.advance(e.thread);
+    machine_.local_events().resize(n_local);
+  }
+
+  EventId next_harmless_store(EventId read) {
+    const ThreadState<W>& thread = thread_of(read);
+    const auto is_open = [&](EventId id) { return event(id).state == EventState::pending; };
+    const auto next = std::ranges::find_if(thread.events, is_open);
+    if (thread.status != ThreadStatus::running || next == thread.events.end()) return no_event;
+    Event<W>& e = machine_.event(*next);
+    return machine_.is_harmless_store(e) && commit_before_.is_enabled(thread, e) ? *next : no_event;
   }
 
   void refute_writes(const Location<W>& location) {
