@@ -36,7 +36,7 @@ def test_the_table_has_all_variants() -> None:
 
 @pytest.mark.parametrize(("options", "model", "expected"), rows())
 def test_variants(options: str, model: str, expected: str) -> None:
-    outcome = dekker("check", WORKERS, "--model", model, "--", *options.split())
+    outcome = dekker("check", WORKERS, "--model", model, "--keep-going", "--", *options.split())
     if expected == "safe":
         assert outcome.out.startswith(f"SAFE under {model}: 1 complete execution")
     else:

@@ -29,7 +29,7 @@ def check(expected: Expectation) -> None:
     """What is safe within a bound for rsmc may be safe without one; what is found first is one of the kinds that rsmc
     finds."""
     options = [option for option in expected.options if not option.startswith("--unroll")]
-    arguments = [str(expected.program), "-m", expected.model, *options, "--engine", "states", "--json", "-"]
+    arguments = [str(expected.program), "-m", expected.model, *options, "--engine", "states", "--no-symmetry", "--json", "-"]
     outcome = dekker("check", *arguments, "--timeout", "120", "--", *expected.flags)
     answer = json.loads(outcome.out)
     if expected.kinds:
