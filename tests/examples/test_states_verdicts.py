@@ -29,8 +29,8 @@ def check(expected: Expectation) -> None:
     """What is safe within a bound for rsmc may be safe without one; what is found first is one of the kinds that rsmc
     finds. Threads are told apart, because the search up to renaming does not end for the indexer."""
     options = [option for option in expected.options if not option.startswith("--unroll")]
-    arguments = [str(expected.program), "-m", expected.model, *options, "--engine", "states", "--no-symmetry", "--json", "-"]
-    outcome = dekker("check", *arguments, "--timeout", "120", "--", *expected.flags)
+    arguments = [str(expected.program), "-m", expected.model, *options, "--engine", "states", "--json", "-"]
+    outcome = dekker("check", *arguments, "--no-symmetry", "--timeout", "120", "--", *expected.flags)
     answer = json.loads(outcome.out)
     if expected.kinds:
         assert (outcome.status, answer["verdict"]) == (1, "UNSAFE")
