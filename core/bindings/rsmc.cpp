@@ -87,19 +87,24 @@ void read_functions(Program& program, const FunctionsArgument& argument) {
   program.release_class = classes[3];
 }
 
-// sets, pairs, flags
-using OrderArgument = std::tuple<bool, bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t, bool>;
-using ClassArgument = std::tuple<std::vector<std::size_t>, std::int64_t, std::int64_t>;
+// sets, pairs, flags, strength
+using OrderArgument = std::tuple<bool, bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t, bool, bool, bool>;
+using ClassArgument = std::tuple<std::vector<std::size_t>, std::int64_t, std::int64_t, std::uint8_t>;
+
+CommitOrder read_order(const OrderArgument& argument) {
+  return std::apply([](const auto&... fields) { return CommitOrder{fields...}; }, argument);
+}
 
 EventClass read_class(const ClassArgument& argument) {
-  const auto& [sets, pairs, flags] = argument;
+  const auto& [sets, pairs, flags, strength] = argument;
   return {sets,
           tiny(pairs),
           (flags & flag_before_later) != 0,
           (flags & flag_after_earlier) != 0,
           (flags & flag_release) != 0,
           (flags & flag_acquire) != 0,
-          (flags & flag_only_full_fences) != 0};
+          (flags & flag_only_full_fences) != 0,
+          strength};
 }
 
 Program read_program(const std::vector<BlockArgument>& threads, const std::vector<ExpressionArgument>& expressions,
@@ -129,6 +134,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["stuck"] = s.stuck;
   result["not_last"] = s.not_last;
   result["left_out"] = s.left_out;
+  result["up_to_renaming"] = s.up_to_renaming;
   result["commits"] = s.commits;
   result["checks"] = s.checks;
   result["templates"] = s.templates;
@@ -224,9 +230,10 @@ using SizesArgument = std::vector<std::pair<Address, Address>>;
 // parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
 // again, whether ends of threads matter and whether they are events, what of early accesses is noticed and was
 // known to be, whether halves of updates must be apart and whether they are, whether the program ends with threads that were not joined and
-// was known to, numbers of threads by parent and order
+// was known to, whether threads are told apart and that was known, what rounds that are left out rely on and what of it is refuted, numbers of
+// threads by parent and order
 using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument, bool, bool,
-                                 std::vector<Address>, std::vector<Address>, bool, bool, bool, bool,
+                                 std::vector<Address>, std::vector<Address>, bool, bool, bool, bool, bool, bool, OwnersArgument, OwnersArgument,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -249,12 +256,25 @@ PartsArgument parts_list(const Parts& parts) {
   return result;
 }
 
+Reliances read_reliances(const OwnersArgument& argument) {
+  Reliances reliances;
+  for (const auto& [address, what] : argument) reliances.insert({address, static_cast<Reliance>(what)});
+  return reliances;
+}
+
+OwnersArgument reliances_list(const Reliances& reliances) {
+  OwnersArgument result;
+  for (const auto& [address, what] : reliances) result.emplace_back(address, static_cast<std::int32_t>(what));
+  return result;
+}
+
 Known read_known(const KnownArgument& argument) {
   const auto& [parts, released, releases, writers, trusted, freed, reusable, ends_matter, ends_are_events, noticed, noticed_before, needs_split, splits,
-               ends_unjoined, ended_unjoined_before, threads] = argument;
+               ends_unjoined, ended_unjoined_before, told_apart, tells_apart, relied_on, refuted, threads] = argument;
   Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
               {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, ends_matter, ends_are_events,
-              {noticed.begin(), noticed.end()}, {noticed_before.begin(), noticed_before.end()}, needs_split, splits, ends_unjoined, ended_unjoined_before, {}};
+              {noticed.begin(), noticed.end()}, {noticed_before.begin(), noticed_before.end()}, needs_split, splits, ends_unjoined, ended_unjoined_before,
+              told_apart, tells_apart, read_reliances(relied_on), read_reliances(refuted), {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -266,8 +286,9 @@ KnownArgument known_tuple(const Known& known) {
           {known.writers.begin(), known.writers.end()}, {known.trusted.begin(), known.trusted.end()},
           {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, known.ends_matter,
           known.ends_are_events, {known.noticed.begin(), known.noticed.end()},
-          {known.noticed_before.begin(), known.noticed_before.end()}, known.needs_split, known.splits,
-          known.ends_unjoined, known.ended_unjoined_before, std::move(threads)};
+          {known.noticed_before.begin(), known.noticed_before.end()}, known.needs_split, known.splits, known.ends_unjoined,
+          known.ended_unjoined_before, known.told_apart, known.tells_apart, reliances_list(known.relied_on), reliances_list(known.refuted),
+          std::move(threads)};
 }
 
 Work read_work(const WorkArgument& argument) {
@@ -296,14 +317,13 @@ nb::dict explore_program(const std::vector<BlockArgument>& threads, const std::v
                          const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions,
                          const ModelProgram& model,
                          const std::vector<std::string>& check_names, OrderArgument order,
-                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool, bool> limits,
+                         std::tuple<std::int32_t, bool, std::uint64_t, double, std::uint64_t, bool, bool, bool, bool, bool> limits,
                          const WorkArgument& work_argument, const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
-  const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
-                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
-                                 std::get<8>(order), std::get<9>(order)};
+  const CommitOrder commit_order = read_order(order);
   const Limits bounds{std::get<0>(limits), std::get<1>(limits), std::get<2>(limits), std::get<3>(limits),
-                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits), std::get<8>(limits)};
+                      std::get<4>(limits), std::get<5>(limits), std::get<6>(limits), std::get<7>(limits), std::get<8>(limits),
+                      std::get<9>(limits)};
   Work work = read_work(work_argument);
   Explored explored;
   try {
@@ -339,15 +359,13 @@ std::pair<std::vector<std::pair<double, double>>, std::string> probe_program(
     const std::vector<ObservableArgument>& observed, const FunctionsArgument& functions, const ModelProgram& model,
     const std::vector<std::string>& check_names,
     OrderArgument order,
-    std::tuple<std::int32_t, bool, double, std::uint64_t, std::uint64_t, std::uint64_t> limits, ProbeGuide& guide,
+    std::tuple<std::int32_t, bool, double, std::uint64_t, bool, std::uint64_t, std::uint64_t> limits, ProbeGuide& guide,
     const nb::object& progress) {
   const Program program = read_program(threads, expressions, classes, initial_class, initial_bytes, objects, observed, functions);
-  const CommitOrder commit_order{std::get<0>(order), std::get<1>(order), std::get<2>(order), std::get<3>(order),
-                                 std::get<4>(order), std::get<5>(order), std::get<6>(order), std::get<7>(order),
-                                 std::get<8>(order), std::get<9>(order)};
+  const CommitOrder commit_order = read_order(order);
   Limits bounds;
   std::uint64_t n_probes = 0, seed = 0;
-  std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, n_probes, seed) = limits;
+  std::tie(bounds.unroll, bounds.counts_known_rounds, bounds.timeout_s, bounds.memory_bytes, bounds.counts_executions, n_probes, seed) = limits;
   const nb::gil_scoped_release release;
   try {
     const Probes found = probe(program, model, check_names, commit_order, bounds, n_probes, seed, guide,

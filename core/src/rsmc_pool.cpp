@@ -16,6 +16,7 @@ void add_to(Statistics& total, const Statistics& part) {
   total.stuck += part.stuck;
   total.not_last += part.not_last;
   total.left_out += part.left_out;
+  total.up_to_renaming += part.up_to_renaming;
   total.commits += part.commits;
   total.checks += part.checks;
   total.templates += part.templates;

@@ -131,6 +131,24 @@ TEST(halves_that_one_finds_must_be_apart_are_so_for_all_who_start_again) {
   CHECK(merge(again, start));
 }
 
+TEST(threads_that_one_tells_apart_are_told_apart_by_all_who_start_again) {
+  Knowledge finder, other;
+  bool starts_again = false;
+  try {
+    finder.note_told_apart();
+  } catch (const NewKnowledge&) {
+    starts_again = true;
+  }
+  CHECK(starts_again);
+  Known total = other.all();
+  CHECK(!merge(total, finder.all()));
+  const Known start = known_at_start(total);
+  CHECK(Knowledge(start).tells_apart());
+  Knowledge again(start);
+  again.note_told_apart();
+  CHECK(again.all() == start);
+}
+
 TEST(threads_keep_their_numbers_when_all_start_again) {
   Known known;
   known.threads[{0, 1}] = 4;
@@ -142,4 +160,32 @@ TEST(threads_keep_their_numbers_when_all_start_again) {
   CHECK(start.writers == known.writers);
   CHECK(start.trusted.empty());
   CHECK(!start.releases);
+}
+
+TEST(what_is_refuted_is_not_relied_on_any_more) {
+  Knowledge knowledge;
+  CHECK(knowledge.rely(16, Reliance::one_write));
+  knowledge.refute(24, Reliance::one_write);
+  knowledge.refute(16, Reliance::no_plain_write);
+  CHECK(!knowledge.rely(24, Reliance::one_write));
+  bool starts_again = false;
+  try {
+    knowledge.refute(16, Reliance::one_write);
+  } catch (const NewKnowledge&) {
+    starts_again = true;
+  }
+  CHECK(starts_again);
+  knowledge.start_again();
+  CHECK(!knowledge.rely(16, Reliance::one_write));
+  CHECK(knowledge.rely(16, Reliance::last_is_read));
+}
+
+TEST(what_one_relies_on_and_another_refutes_makes_all_start_again) {
+  Knowledge relying, refuting;
+  CHECK(relying.rely(16, Reliance::last_is_read));
+  refuting.refute(16, Reliance::last_is_read);
+  Known total = relying.all();
+  CHECK(!merge(total, refuting.all()));
+  Known start = known_at_start(total);
+  CHECK(merge(start, refuting.all()));
 }

@@ -56,7 +56,7 @@ class ModelProgram:
 def explore(
     threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]], Sequence[int]]],
     expressions: Sequence[Sequence[int]],
-    classes: Sequence[tuple[Sequence[int], int, int]],
+    classes: Sequence[tuple[Sequence[int], int, int, int]],
     initial_class: int,
     initial_bytes: Sequence[tuple[int, int]],
     objects: Sequence[tuple[int, int]],
@@ -64,8 +64,8 @@ def explore(
     functions: tuple[Any, ...],
     model: ModelProgram,
     check_names: Sequence[str],
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool],
-    limits: tuple[int, bool, int, float, int, bool, bool, bool, bool],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool],
+    limits: tuple[int, bool, int, float, int, bool, bool, bool, bool, bool],
     work: tuple[int, bool, float, int, bool, int, tuple[Any, ...]],
     progress: Callable[[dict[str, int]], object] | None,
 ) -> dict[str, Any]: ...
@@ -78,7 +78,7 @@ class ProbeGuide: ...
 def probe(
     threads: Sequence[tuple[Sequence[int], int, Sequence[tuple[int, int]], Sequence[int]]],
     expressions: Sequence[Sequence[int]],
-    classes: Sequence[tuple[Sequence[int], int, int]],
+    classes: Sequence[tuple[Sequence[int], int, int, int]],
     initial_class: int,
     initial_bytes: Sequence[tuple[int, int]],
     objects: Sequence[tuple[int, int]],
@@ -86,8 +86,8 @@ def probe(
     functions: tuple[Any, ...],
     model: ModelProgram,
     check_names: Sequence[str],
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool],
-    limits: tuple[int, bool, float, int, int, int],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool],
+    limits: tuple[int, bool, float, int, bool, int, int],
     guide: ProbeGuide,
     progress: Callable[[dict[str, int]], object] | None,
 ) -> tuple[list[tuple[float, float]], str]: ...

@@ -105,7 +105,7 @@ class NativeProgram:
 
     threads: list[Block]
     expressions: list[list[int]]
-    classes: list[tuple[list[int], int, int]]
+    classes: list[tuple[list[int], int, int, int]]
     initial_class: int
     initial_bytes: list[tuple[int, int]]
     objects: list[tuple[int, int]]
@@ -146,16 +146,22 @@ Known = tuple[
     bool,
     bool,
     bool,
+    bool,
+    bool,
+    list[tuple[int, int]],
+    list[tuple[int, int]],
     list[tuple[int, int, int]],
 ]
 """What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
 written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
 whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
-must be apart, and whether they are; whether the program ends with threads that were not joined, and was known to; the
-numbers of threads, by parent and order."""
+must be apart, and whether they are; whether the program ends with threads that were not joined, and was known to;
+whether alike threads are told apart, and whether that was known; what is relied on where rounds of loops are left out,
+and what of that was refuted; the numbers of threads, by parent and order."""
 
-NOTHING_KNOWN: Known = ([], [], False, [], [], [], [], False, False, [], [], False, False, False, False, [])
+_NO = False
+NOTHING_KNOWN: Known = ([], [], _NO, [], [], [], [], _NO, _NO, [], [], _NO, _NO, _NO, _NO, _NO, _NO, [], [], [])
 
 
 @dataclass(frozen=True)
@@ -197,7 +203,7 @@ WHOLE = Work()
 
 COUNTED = (
     *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "stuck", "not_last", "left_out"),
-    *("commits", "checks", "templates"),
+    *("up_to_renaming", "commits", "checks", "templates"),
 )
 """The statistics of an exploration."""
 
@@ -250,11 +256,11 @@ class Request:
     """An exploration. `order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
     what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0;
-    how many events of continuations may be put off; the model forgets reads."""
+    how many events of continuations may be put off; the model forgets reads, and dependencies; it has flags."""
 
     program: NativeProgram
     model: RelationalProgram
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool]
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool]
     limits: Limits
     examples: bool = False
     progress: Progress | None = None
@@ -333,6 +339,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
             limits.stop_at_first,
             program.finds_leaks,
             limits.deadlocks,
+            limits.counts_executions,
         ),
         (
             work.jobs,
@@ -350,7 +357,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
 def probe(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool],
+    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool],
     limits: Limits,
     n_probes: int,
     seed: int,
@@ -375,6 +382,7 @@ def probe(
             limits.counts_known_rounds,
             limits.timeout_s or 0.0,
             (limits.memory_mb or 0) << 20,
+            limits.counts_executions,
             n_probes,
             seed,
         ),

@@ -21,6 +21,9 @@ taste: engines need not tell apart what a thread sees that waits in vain."""
 MERGED = "merged"
 """A statistic: whether states that differ in which thread is which were counted once, and joins in a row as one."""
 
+UP_TO_RENAMING = "up_to_renaming"
+"""A statistic: ends of runs that stand for those that differ from them in the names of alike threads only."""
+
 LEFT_OUT = "left_out"
 """A statistic: rounds that an engine did not explore because they leave nothing behind. Others count them."""
 
@@ -103,6 +106,11 @@ class Result:
     def counts_executions(self) -> bool:
         """Searches of states do not."""
         return "states" not in self.statistics
+
+    @property
+    def is_up_to_renaming(self) -> bool:
+        """Whether threads that do the same were not told apart: one execution stands for several, and counts as one."""
+        return self.statistics.get(UP_TO_RENAMING, 0) > 0
 
     @property
     def complete_executions(self) -> int:

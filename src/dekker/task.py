@@ -27,7 +27,8 @@ class Limits:
     as long as it cuts something. Unless
     `counts_known_rounds`, only rounds count that what other threads write may have a say in, and the rounds of an inner
     loop start anew with each round of the outer one. `stop_at_first`: the first runtime violation, or flag of the
-    model, ends the run; and so does the first deadlock, if `deadlocks` are violations."""
+    model, ends the run; and so does the first deadlock, if `deadlocks` are violations. Unless `counts_executions`, one
+    execution may stand for others that go wrong in the same ways."""
 
     unroll: int = DEFAULT_UNROLL
     timeout_s: float | None = None
@@ -37,6 +38,7 @@ class Limits:
     stop_at_first: bool = False
     deadlocks: bool = True
     deepest: int | None = None
+    counts_executions: bool = True
 
     def of_question(self) -> Limits:
         """Without those that only say how much work there may be, and what comes after it."""

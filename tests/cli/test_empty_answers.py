@@ -30,7 +30,6 @@ STRONG_SPIN = "void *f(void *a) { while (!atomic_load(&flag)); assert(0); return
 EMPTY = {
     "a lock that is never free": "int main(void) { while (atomic_fetch_add(&l, 1) != 1) atomic_fetch_add(&l, -1); }",
     "a spin with a counter": "int main(void) { int n = 0; while (!atomic_load(&flag)) { n++; if (n > 8) n = 0; } }",
-    "a spin with back-off": "void *f(void *a) { int n = 1; while (!atomic_load(&flag)) n = n < 64 ? 2 * n : 1; }" + RUN,
     "a server": "void *f(void *a) { for (;;) { int v = atomic_load(&x); atomic_store(&x, v < 3 ? v + 1 : 0); } }" + RUN,
     "an assumption that fails": "int main(void) { __VERIFIER_assume(0); assert(0); }",
     "assumptions that exclude each other": "int main(void) { int b = __VERIFIER_nondet_bool(); __VERIFIER_assume(b);"
@@ -61,6 +60,15 @@ def test_nothing_is_known(tmp_path: Path, text: str, engine: str | None) -> None
     outcome = dekker("check", source(tmp_path, text), "-m", "tso", *chosen)
     assert (outcome.status, outcome.out.split()[0]) == (3, "UNKNOWN"), outcome.out
     assert NO_END in outcome.out or "stopped by" in outcome.out
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "states", "transform", None])
+def test_a_spin_with_back_off_waits_for_ever(tmp_path: Path, engine: str | None) -> None:
+    """How long it waits between two looks is nothing that the program computes with."""
+    text = "void *f(void *a) { int n = 1; while (!atomic_load(&flag)) n = n < 64 ? 2 * n : 1; }" + RUN
+    chosen = [] if engine is None else ["--engine", engine]
+    outcome = dekker("check", source(tmp_path, text), "-m", "tso", *chosen)
+    assert (outcome.status, "deadlock: 2 threads wait for ever" in outcome.out) == (1, True), outcome.out
 
 
 @pytest.mark.parametrize("name", ["an assumption that fails", "a spin with a counter"])

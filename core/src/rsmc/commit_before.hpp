@@ -12,25 +12,29 @@
 
 #include <span>
 
+#include "rsmc/alike_threads.hpp"
 #include "rsmc/machine.hpp"
+#include "rsmc/run_item.hpp"
 #include "rsmc/templates.hpp"
 
 namespace dekker::rsmc {
-
-template <std::size_t W>
-struct RunItem {
-  EventId event;
-  ItemKind kind;
-  FixedBits<W> past;  // of commit-before, in run indices
-  FixedBits<W> least_past = {};  // without what reads wait for because of their writes; kept only if some do
-};
 
 template <std::size_t W>
 class CommitBefore {
  public:
   using Bits = FixedBits<W>;
 
-  CommitBefore(const CommitOrder& order, Machine<W>& machine) : order_(order), machine_(machine) {}
+  CommitBefore(const CommitOrder& order, Machine<W>& machine) : order_(order), machine_(machine), alike_(machine) {}
+
+  AlikeThreads<W>& alike() { return alike_; }
+  const AlikeThreads<W>& alike() const { return alike_; }
+
+  // The same step of an alike thread, which comes first.
+  EventId step_before(const std::vector<RunItem<W>>& run, EventId id) const {
+    if (!alike_.has_alike(machine_.event(id).thread)) return no_event;
+    const Bits past = order_.in_order ? Bits{} : past_but_value<&RunItem<W>::past>(run, id, no_event, false);
+    return alike_.before(run, machine_.event(id), past, order_.in_order);
+  }
 
   bool is_enabled(const ThreadState<W>& thread, Event<W>& e) {
     if (e.kind == EventKind::choice) return order_.in_order || is_decidable(e);
@@ -83,6 +87,8 @@ class CommitBefore {
   Bits past_of(const std::vector<RunItem<W>>& run, EventId id, EventId source) const {
     const bool forwards = source != no_event && may_forward(machine_.event(id), machine_.event(source));
     Bits past = past_but_value<past_kind>(run, id, source, forwards);
+    const EventId step = step_before(run, id);
+    if (step != no_event) include<past_kind>(run, past, step);
     if (!forwards) return past;
     const Sources<W> value = machine_.resolved(machine_.event(source).data_sources);
     (value.direct | value.picked).for_each([&](std::size_t s) { include<past_kind>(run, past, static_cast<EventId>(s)); });
@@ -329,6 +335,7 @@ class CommitBefore {
 
   const CommitOrder& order_;
   Machine<W>& machine_;
+  AlikeThreads<W> alike_;
 };
 
 }  // namespace dekker::rsmc

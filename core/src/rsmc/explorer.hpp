@@ -225,7 +225,8 @@ class Explorer {
   bool goes_on_with(EventId id, std::uint32_t place, std::size_t source) {
     const Mark before = run_.mark();
     const std::size_t n_events = run_.events_of(event(id).thread).size();
-    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !ends_waiting(run_, id, n_events);
+    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !ends_waiting(run_, id, n_events) &&
+                        !run_.comes_back_by_stores(id);
     run_.undo(before);
     return result;
   }
@@ -274,7 +275,7 @@ class Explorer {
     const std::size_t floor = run_.lowest_source(id, place);
     bool is_stale = false;
     for (std::size_t source = run_.location(place).order.size() + 1; source-- > floor && !stopped();) {
-      is_stale = explore_read_from(id, place, source, is_stale ? if_stale() : IfWaiting::sleeps) || is_stale;
+      is_stale = explore_read_from(id, place, source, is_stale ? IfWaiting::stale : IfWaiting::sleeps) || is_stale;
       run_.undo(before);
     }
     explore_forwarded_failure(id, activation);
@@ -355,7 +356,7 @@ class Explorer {
     const bool is_allowed = explore_read_as(activation.only_success ? ItemKind::successful_read : ItemKind::read, id, place, source, if_waiting);
     run_.undo(before);
     if (!may_fail_by_chance(id, activation) || stopped()) return is_allowed;
-    explore_read_as(ItemKind::failed_read, id, place, source, if_stale());
+    explore_read_as(ItemKind::failed_read, id, place, source, IfWaiting::stale);
     run_.undo(before);
     return is_allowed;
   }
@@ -367,6 +368,7 @@ class Explorer {
   }
 
   bool explore_read_as(ItemKind kind, EventId id, std::uint32_t place, std::size_t source, IfWaiting if_waiting) {
+    if (!run_.is_canonical_source(id, place, source)) return false;
     const Mark before = run_.mark();
     if (!run_.is_open(id, place, source)) {
       wait(id, place, source, if_waiting);
@@ -381,11 +383,12 @@ class Explorer {
       return false;
     }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
-    if (was_running && ends_waiting(run_, id, n_events) && !is_violation(id, place)) {
-      if (kind == ItemKind::failed_read && run_.thread_of(id).is_left_out) {
-        ++outcome_.statistics.left_out;
-        return true;
-      }
+    const bool waits = was_running && ends_waiting(run_, id, n_events);
+    const bool comes_back = was_running && !waits && run_.comes_back_by_stores(id);
+    if ((waits || comes_back) && !is_violation(id, place)) {
+      const bool is_left_out = comes_back || run_.thread_of(id).is_left_out;
+      outcome_.statistics.left_out += is_left_out;
+      if (is_left_out && kind == ItemKind::failed_read) return true;
       const bool is_noticed = if_waiting != IfWaiting::sleeps && stale_waits_matter();
       run_.undo(before);
       if (is_noticed) active_.find(run_.key_of(id))->sleeps = true;
@@ -396,9 +399,7 @@ class Explorer {
     return true;
   }
 
-  IfWaiting if_stale() const { return order_.in_order ? IfWaiting::stale : IfWaiting::sleeps; }
-
-  // In program order, a thread need not be seen to wait because its read is stale, or fails by chance: what others do meanwhile they can also
+  // A thread need not be seen to wait because its read is stale, or fails by chance: what others do meanwhile they can also
   // do after the read has seen what came last. Unless the program may end meanwhile, or the read itself raises a flag.
   bool stale_waits_matter() { return run_.may_end_unjoined() || run_.raised_flags() != 0; }
 
@@ -452,6 +453,7 @@ class Explorer {
     if (event(write).chosen_by != no_event) {
       const bool goes_elsewhere = !run_.can_succeed(event(write));
       if (fails_to_try_again(run_, write)) {
+        outcome_.statistics.left_out += run_.thread_of(read).is_left_out;
         Activation<W>& activation = *active_.find(run_.key_of(read));
         (goes_elsewhere ? activation.sleeps : activation.tries_again) = true;
       } else {
@@ -567,10 +569,13 @@ class Explorer {
   // have to read from this one.
   void detect_update_races(EventId id, std::uint32_t place, std::size_t floor) {
     const std::size_t n_writes = run_.location(place).order.size();
-    for (std::size_t source = floor; source <= n_writes; ++source) {
-      if (!run_.is_open(id, place, source)) continue;
-      if (const auto update = run_.update_from(id, place, source)) detect_races_of_update(id, *update, place, source);
-    }
+    for (std::size_t source = floor; source <= n_writes; ++source)
+      if (const auto update = canonical_update(id, place, source)) detect_races_of_update(id, *update, place, source);
+  }
+
+  std::optional<typename Run<W>::Update> canonical_update(EventId id, std::uint32_t place, std::size_t source) {
+    if (!run_.is_canonical_source(id, place, source) || !run_.is_open(id, place, source)) return std::nullopt;
+    return run_.update_from(id, place, source);
   }
 
   void detect_races_of_update(EventId id, const typename Run<W>::Update& update, std::uint32_t place, std::size_t source) {
@@ -749,7 +754,7 @@ class Explorer {
     explore_read_from(load, place, source, if_waiting);
     run_.undo(before);
     if (!may_be_update(load) || stopped()) return;
-    if (const auto update = run_.update_from(load, place, source)) detect_races_of_update(load, *update, place, source);
+    if (const auto update = canonical_update(load, place, source)) detect_races_of_update(load, *update, place, source);
   }
 
   // ---- The end of a run ---------------------------------------------------------------------------------------------
@@ -766,6 +771,7 @@ class Explorer {
       if (outcome_.stop == Stop::traces) run_.undo(before);
     } else {
       end_.note(run_.sleepers().empty() || maximality_.stands_for_others());
+      outcome_.statistics.up_to_renaming += run_.machine().renames();
     }
     if (sampler_) sampler_->leaf_weight = sampler_->weight;
     if (!ends_are_written_) keep_uncounted();

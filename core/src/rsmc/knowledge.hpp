@@ -89,6 +89,15 @@ class Knowledge {
     if (!known_.ended_unjoined_before) throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on: does the program tell threads apart that would be alike?
+  bool tells_apart() const { return known_.tells_apart; }
+
+  void note_told_apart() {
+    const std::lock_guard hold(mutex_);
+    known_.told_apart = true;
+    if (!known_.tells_apart) throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);
@@ -107,6 +116,20 @@ class Knowledge {
     const auto [entry, is_new] = known_.trusted.try_emplace(address, thread);
     if (!is_new && entry->second != thread) entry->second = several;
     return std::nullopt;
+  }
+
+  // Somebody relies on it; no if it was refuted.
+  bool rely(Address address, Reliance what) {
+    const std::lock_guard hold(mutex_);
+    if (known_.refuted.contains({address, what})) return false;
+    known_.relied_on.insert({address, what});
+    return true;
+  }
+
+  void refute(Address address, Reliance what) {
+    const std::lock_guard hold(mutex_);
+    known_.refuted.insert({address, what});
+    if (known_.relied_on.contains({address, what})) throw NewKnowledge{};
   }
 
   // The same in every run: of the thread that this one starts as its `nth`.

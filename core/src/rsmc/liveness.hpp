@@ -15,7 +15,7 @@ class Liveness {
  public:
   Liveness(const Program& program, std::int32_t block) : program_(program), code_(program.block(block).code) {
     const auto n_registers = static_cast<std::size_t>(program.block(block).n_registers);
-    live_.assign(code_.size() + 1, std::vector<bool>(n_registers, false));
+    live_.assign(code_.size() + 1, std::vector<bool>(n_registers + 1, false));  // the link comes last
     for (const Observable& observable : program.observed)
       if (observable.thread == block) live_.back()[static_cast<std::size_t>(observable.register_number)] = true;
     for (bool is_new = true; is_new;) {
@@ -30,6 +30,8 @@ class Liveness {
   }
 
   const std::vector<bool>& at(std::int32_t pc) const { return live_[static_cast<std::size_t>(pc)]; }
+  // May a store-conditional of the block be reached that needs the load-linked which is open there?
+  bool keeps_link(std::int32_t pc) const { return live_[static_cast<std::size_t>(pc)].back(); }
 
  private:
   std::vector<bool> before(std::size_t pc) const {
@@ -41,6 +43,8 @@ class Liveness {
       add_read(expression, found);
     for (std::int32_t i = 0; i < instruction.n_arguments; ++i)
       add_read(program_.arguments[static_cast<std::size_t>(instruction.first_argument + i)], found);
+    if (instruction.operation == Operation::load && instruction.is_exclusive) found.back() = false;
+    if (instruction.operation == Operation::store_conditional) found.back() = true;
     return found;
   }
 

@@ -19,11 +19,13 @@
 #include "dekker/undefined.hpp"
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
+#include "rsmc/alike_starts.hpp"
 #include "rsmc/fixed_bits.hpp"
 #include "rsmc/knowledge.hpp"
 #include "rsmc/liveness.hpp"
 #include "rsmc/loops.hpp"
 #include "rsmc/machine_state.hpp"
+#include "rsmc/told_addresses.hpp"
 #include "rsmc/waiting_reads.hpp"
 
 namespace dekker::rsmc {
@@ -41,12 +43,16 @@ class Machine {
     guesses_ = program.has([](const Instruction& i) {
       return i.is_loose && i.operation != Operation::check && i.operation != Operation::load;
     });
-    leaves_out_failures_ = order.in_order && order.forgets_reads && !limits.counts_known_rounds &&
-                           program.has([](const Instruction& i) { return i.is_weak; });
+    leaves_out_rounds_ = order.forgets_reads && !limits.counts_known_rounds;
+    frees_ = program.has([](const Instruction& i) {
+      return i.operation == Operation::release || i.operation == Operation::recycle || i.is_scoped;
+    });
     if (!order.in_order && !knowledge.splits_updates()) waiting_reads_ = WaitingReads(program).take();
     claims_ = program.has(Operation::join) || program.has(Operation::detach);
     const Synchronisation& synchronisation = program.synchronisation;
     ends_are_owed_ = synchronisation.joins_are_last || (synchronisation.decides_alone && !knowledge.ends_are_events());
+    renames_ = !limits.counts_executions && synchronisation.decides_alone && (ends_are_owed_ || !claims_) && !reuses_ &&
+               !knowledge.tells_apart() && !program.has([](const Instruction& i) { return i.is_piece; });
     for (std::size_t b = 0; b < program.threads.size() + program.functions.size(); ++b) {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
@@ -63,6 +69,20 @@ class Machine {
   // May threads wait when the program ends?
   bool may_end_unjoined() const { return knowledge_.may_end_unjoined(); }
   void note_unjoined_end() const { knowledge_.note_unjoined_end(); }
+
+  // May threads be renamed that do the same?
+  bool renames() const { return renames_; }
+  void stop_renaming() {
+    renames_ = false;
+    evaluated_.clear();
+    applied_.clear();
+  }
+  void share_out(const std::vector<SharedOut>& arrays, const std::set<std::int32_t>& open, const std::set<std::int32_t>& followed);
+  const OwnPlaces& own_places() const { return own_places_; }
+  void note_told_apart() const {
+    if (renames_) knowledge_.note_told_apart();
+  }
+  const ThreadStart& start_of(std::size_t thread) const { return starts_[thread]; }
 
   // How many accesses and fences the only thread did before others existed.
   std::uint64_t n_alone() const { return n_alone_; }
@@ -253,6 +273,7 @@ class Machine {
 
   // The first event of the round in which a thread waits.
   std::size_t round_start(const ThreadState<W>& state) const {
+    if (state.is_left_out) return state.left_out.round;
     const std::int32_t target = code_of(state)[at(state.pc)].target;
     for (const AwaitStart& start : state.await_starts)
       if (start.depth == state.callers.size() && start.pc == target) return start.n_events;
@@ -324,6 +345,17 @@ class Machine {
     return is_whole && !e.is_copy && !is_synchronisation(e) && is_shared(e.address);
   }
 
+  // Are rounds of loops left out?
+  bool leaves_out_rounds() const { return leaves_out_rounds_; }
+  // Is the event in what was left out?
+  bool is_left_out(const Event<W>& e) const {
+    const ThreadState<W>& thread = threads_[at(e.thread)];
+    return thread.is_left_out && at(e.index) >= thread.left_out.from;
+  }
+  bool is_harmless_store(const Event<W>& e) const;
+  bool waits(const ThreadState<W>& state) const;
+  void refute(Address address, Reliance what);
+
   bool is_header(Address address) const {
     return std::ranges::any_of(objects_, [&](const AllocatedObject& object) { return header_of(object.start) == address; });
   }
@@ -391,6 +423,17 @@ class Machine {
   }
 
  private:
+  struct Evaluated {
+    std::int32_t thread;
+    std::int32_t expression;
+    std::optional<Value> value;
+  };
+  struct Applied {
+    Node node;
+    Value a, b;
+    std::int32_t expression;  // that it is part of, or none
+  };
+
   // --- machine_steps.hpp
 
   ThreadState<W> start(std::int32_t block);
@@ -409,9 +452,9 @@ class Machine {
   void wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::optional<bool> wrote_in_round(const ThreadState<W>& state) const;
   static std::vector<bool> await_targets(const Block& block);
-  std::vector<bool> awaited(const Block& block) const;
+  static std::vector<bool> awaited(const Block& block);
   static bool may_wait(const Instruction& instruction);
-  bool is_local(const Instruction& instruction) const;
+  static bool is_local(const Instruction& instruction);
   static void note_await_start(ThreadState<W>& state);
   void check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   static void fail(ThreadState<W>& state, std::int32_t pc, ViolationKind kind, Address address);
@@ -446,6 +489,7 @@ class Machine {
   void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::int32_t spawned_thread(std::int32_t parent, std::int32_t nth);
   void begin_thread(std::int32_t child, std::int32_t block, std::vector<RegisterContent<W>> given, EventId started_by);
+  void note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given);
   void exit(std::int32_t thread, ThreadState<W>& state, const Instruction& instruction);
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
@@ -493,11 +537,14 @@ class Machine {
   NodeId add(const Node& node);
   static bool depends_on_more(const Sources<W>& own, const Sources<W>& other);
   RegisterContent<W> evaluate(const ThreadState<W>& state, std::int32_t expression);
+  void note_evaluated(std::int32_t thread, std::int32_t expression, NodeId node);
+  void require_own(const Evaluated& evaluated) const;
   void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack);
   RegisterContent<W> selected(const RegisterContent<W>& condition, const RegisterContent<W>& then,
                               const RegisterContent<W>& other);
   Sources<W> as_picked(const Sources<W>& sources) const;
   void merge(Sources<W>& into, const Sources<W>& other);
+  void depend_on(ThreadState<W>& state, const Sources<W>& sources);
   Sources<W> sources_of(const ThreadState<W>& state, std::int32_t expression);
   bool truth(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node) != 0; }
 
@@ -505,11 +552,6 @@ class Machine {
 
   void jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target);
   bool go_round(ThreadState<W>& state, std::int32_t head);
-  bool tries_again(const ThreadState<W>& state, std::int32_t head);
-  void note_arrival(ThreadState<W>& state);
-  bool only_failed_by_chance(const ThreadState<W>& state, std::size_t n_events);
-  bool fails_by_chance(const Event<W>& e) const;
-  std::optional<std::vector<Value>> values_at(const ThreadState<W>& state, std::int32_t head);
   const BlockLoops& loops_of(std::int32_t block);
   const std::vector<bool>& failing(std::int32_t block);
   bool fails_at(const std::vector<Instruction>& code, std::size_t pc, const std::vector<bool>& fails);
@@ -537,6 +579,51 @@ class Machine {
   std::uint64_t fingerprint(const ThreadState<W>& state, std::int32_t expression) const;
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t more) { return (hash + more + 1) * 0x9e3779b97f4a7c15u; }
 
+  // --- machine_rounds.hpp
+
+  // Two reads of one location, of which the last may stand for the first.
+  struct Looks {
+    EventId first, last;
+  };
+  // By numbers in the thread: the two looks, and the point between them.
+  struct LooksAndPoint {
+    std::size_t first, point, last;
+  };
+  static constexpr std::size_t longest_history = 32;
+  bool looks_at_rounds() const { return leaves_out_rounds_ && !is_alone_; }
+  static bool reads(const Instruction& instruction);
+  bool leaves_round_out(ThreadState<W>& state, bool is_at_read);
+  void note_arrival(ThreadState<W>& state, std::shared_ptr<Arrival<W>> now) const;
+  std::shared_ptr<Arrival<W>> arrival(const ThreadState<W>& state, bool is_at_read);
+  const Liveness& liveness_of(std::int32_t block);
+  bool link_crosses_calls();
+  bool is_back(ThreadState<W>& state, const Arrival<W>& before, const Arrival<W>& now);
+  bool is_round(const ThreadState<W>& state, std::size_t from, const Sources<W>& control) const;
+  static void leave_out(ThreadState<W>& state, const LeftOut& left_out);
+  bool tries_again(ThreadState<W>& state, const Arrival<W>& before, const Arrival<W>& now);
+  std::optional<std::size_t> last_look(const ThreadState<W>& state, std::size_t from, std::size_t end) const;
+  bool is_as_good(const Looks& looks, const Sources<W>& control) const;
+  bool depends_on(const Sources<W>& sources, EventId id) const;
+  bool is_steered(const Arrival<W>& before, const Arrival<W>& now, const Looks& looks) const;
+  bool is_replaced(const RegisterContent<W>& before, const RegisterContent<W>& now, const Looks& looks, const Sources<W>& control) const;
+  static FixedBits<W> without(FixedBits<W> bits, EventId id);
+  bool repeats_stores(const ThreadState<W>& state, const LooksAndPoint& span, const Looks& looks, const Sources<W>& control);
+  bool finds_again(const ThreadState<W>& state, const Event<W>& e, std::size_t& next, const Looks& looks, const Sources<W>& control);
+  bool is_repeated(const Event<W>& store, const Event<W>& other, const Looks& looks, const Sources<W>& control) const;
+  bool is_overwritten(const ThreadState<W>& state, const Event<W>& store, std::size_t from) const;
+  static bool is_store(const Event<W>& e);
+  bool is_harmless(const Event<W>& e) const;
+  bool fails_as_chosen(const Event<W>& e) const;
+  bool is_settled_enough(const Event<W>& e, const Sources<W>& control) const;
+  bool is_settled(const Sources<W>& sources, const Sources<W>& control) const;
+  bool is_unchanged(const RegisterContent<W>& before, const RegisterContent<W>& now, const Sources<W>& control) const;
+  bool have_same_value(NodeId left, NodeId right) const;
+  static bool is_same(const Sources<W>& left, const Sources<W>& right);
+  bool failed_by_chance(const ThreadState<W>& state, std::size_t from) const;
+  bool relies_on_accesses(const ThreadState<W>& state, std::size_t from);
+  bool relies_on_read(const Event<W>& e);
+  bool relies_on(Address address, Reliance what);
+
   // --- machine_fetch.hpp
 
   EventId create(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, EventKind kind, std::int32_t event_class);
@@ -562,6 +649,8 @@ class Machine {
   std::optional<Value> status_value(const Event<W>& write) const;
   static std::optional<Value> chosen_value(const Event<W>& e);
   std::optional<Value> operation_value(const Node& node) const;
+  void note_applied(const Applied& applied) const;
+  bool tells_address(const Applied& applied) const;
 
   const Program& program_;
   const CommitOrder& order_;
@@ -579,7 +668,22 @@ class Machine {
   std::vector<std::optional<BlockLoops>> loops_;       // by block
   std::vector<std::vector<bool>> failing_;             // by block
   std::unordered_map<std::int32_t, Liveness> liveness_;  // by block
-  bool leaves_out_failures_ = false;  // by chance, of compare-exchanges that are only tried again
+  bool leaves_out_rounds_ = false;
+  bool frees_ = false;  // does the program release memory?
+  std::optional<bool> link_crosses_calls_;
+  std::map<std::pair<Address, Reliance>, bool> relied_on_;  // that it is so: what the answer was
+  std::set<std::pair<Address, Reliance>> refuted_;
+  bool renames_ = false;  // threads that do the same
+  std::vector<ThreadStart> starts_;  // by thread, of those that were started
+  OwnPlaces own_places_{heap_start, heap_per_thread, synchronisation_start};
+  const ToldAddresses told_addresses_{own_places_};
+  // Until it is known which arrays are shared out: what was computed meanwhile.
+  std::vector<Evaluated> evaluated_;
+  mutable std::vector<Applied> applied_;
+  // Whose values are to be addresses in the part of an array that is a thread's own, and who may begin with another part.
+  std::vector<bool> open_expressions_, followed_expressions_;
+  std::int32_t evaluating_ = none;
+  bool are_shared_out_ = false;
   bool releases_ = false;  // in any run
   std::vector<std::vector<bool>> await_targets_;  // by block
   std::vector<std::vector<bool>> waiting_reads_;  // by block: reads that wait with the writes of their updates; empty if none
@@ -628,4 +732,5 @@ class Machine {
 #include "rsmc/machine_memory.hpp"
 #include "rsmc/machine_values.hpp"
 #include "rsmc/machine_control.hpp"
+#include "rsmc/machine_rounds.hpp"
 #include "rsmc/machine_fetch.hpp"

@@ -24,7 +24,7 @@ std::vector<RegisterContent<W>> Machine<W>::arguments(const ThreadState<W>& stat
 // What decides how to go on (what is called, joined, freed) is a control dependency of what follows.
 template <std::size_t W>
 void Machine<W>::depend_on_value(ThreadState<W>& state, const Instruction& instruction) {
-  merge(state.control, sources_of(state, instruction.value));
+  depend_on(state, sources_of(state, instruction.value));
 }
 
 template <std::size_t W>
@@ -80,6 +80,7 @@ void Machine<W>::spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t 
   }
   const std::vector<RegisterContent<W>> given = arguments(state, instruction);
   if (ends_are_owed_ && state.joining != no_event) note_that_ends_matter();
+  if (thread != first_thread) note_told_apart();
   const std::int32_t child = spawned_thread(thread, state.n_spawned++);
   synchronisation_fence(thread, state, pc);
   const EventId write = synchronisation_write(thread, state, pc, start_address(child), constant(1), {});
@@ -110,12 +111,24 @@ void Machine<W>::begin_thread(std::int32_t child, std::int32_t block, std::vecto
   state.status = ThreadStatus::running;
   state.block = block;
   enter_block(state);
+  note_start(child, block, given);
   // Dependencies do not reach from one thread into another; when it begins, all these values are known.
   for (RegisterContent<W>& argument : given) argument.sources = {};
   pass_arguments(state, given);
   state.started_by = started_by;
   state.begin = synchronisation_read(child, state, 0, start_address(child), child);
   synchronisation_fence(child, state, 0);
+}
+
+template <std::size_t W>
+void Machine<W>::note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given) {
+  if (!renames_) return;
+  if (own_places_.has_arrays()) note_told_apart();
+  if (starts_.size() <= at(child)) starts_.resize(at(child) + 1);
+  ThreadStart& start = starts_[at(child)];
+  start = {block, {}};
+  for (const RegisterContent<W>& argument : given)
+    start.arguments.push_back(undefined(argument.node) == 0 ? value(argument.node) : std::nullopt);
 }
 
 // Others go on after the program has ended: they could have done the same before, because the end can come late. But
@@ -157,6 +170,7 @@ void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t p
     return;
   }
   if (ends_are_owed_ && thread != first_thread) note_that_ends_matter();
+  if (thread != first_thread) note_told_apart();
   const auto other = static_cast<std::int32_t>(handle - 1);
   const EventId id = synchronisation_read(thread, state, pc, end_address(other), other);
   state.joining = id;
@@ -183,6 +197,7 @@ void Machine<W>::detach(std::int32_t thread, ThreadState<W>& state, std::int32_t
   depend_on_value(state, instruction);
   const Value handle = *value(evaluate(state, instruction.value).node);
   if (handle == 0 && at(thread) < program_.threads.size()) return;
+  if (handle != 0 && thread != first_thread) note_told_apart();
   if (!claim(state, pc, handle == 0 ? static_cast<Value>(thread) + 1 : handle))
     fail(state, pc, ViolationKind::join, handle);
 }

@@ -7,11 +7,6 @@ namespace dekker::rsmc {
 
 template <std::size_t W>
 void Machine<W>::jump(ThreadState<W>& state, std::int32_t pc, std::int32_t target) {
-  if (target <= pc && leaves_out_failures_ && !is_alone_ && tries_again(state, target)) {
-    state.status = ThreadStatus::blocked;
-    state.is_left_out = true;
-    return;
-  }
   if (target <= pc && !go_round(state, target)) {
     state.status = ThreadStatus::cut;
     state.pc = pc;
@@ -29,69 +24,6 @@ bool Machine<W>::go_round(ThreadState<W>& state, std::int32_t head) {
   const bool is_known = rounds.n_known < most_known_rounds ||
                         (rounds.n_known < most_known_rounds_alone && alone_since(state.number).has_value());
   return rounds.count <= limits_.unroll && rounds.n_reading < most_reading_rounds && is_known;
-}
-
-// Does the thread go back to the head of a loop with what it had there before, because a weak compare-exchange failed by
-// chance? All that it has done since it will do again, and without it the rest stays as it is: reads that nothing depends
-// on any more, and stores, in front of them, where nobody else writes. So that round need not be explored.
-template <std::size_t W>
-bool Machine<W>::tries_again(const ThreadState<W>& state, std::int32_t head) {
-  const std::vector<Arrival>& arrivals = *state.arrivals.operator->();
-  const auto last = std::ranges::find_if(arrivals, [&](const Arrival& arrival) {
-    return arrival.block == state.block && arrival.pc == head;
-  });
-  return last != arrivals.end() && only_failed_by_chance(state, last->n_events) && last->values == values_at(state, head);
-}
-
-template <std::size_t W>
-void Machine<W>::note_arrival(ThreadState<W>& state) {
-  std::vector<Arrival>& arrivals = state.arrivals.get();
-  std::erase_if(arrivals, [&](const Arrival& arrival) { return arrival.block == state.block && arrival.pc == state.pc; });
-  if (std::optional<std::vector<Value>> values = values_at(state, state.pc))
-    arrivals.push_back({state.block, state.pc, std::move(*values), state.events.size()});
-}
-
-template <std::size_t W>
-bool Machine<W>::only_failed_by_chance(const ThreadState<W>& state, std::size_t n_events) {
-  bool has_read = false, has_failed = false;
-  for (std::size_t i = n_events; i < state.events.size(); ++i) {
-    const Event<W>& e = events_[state.events[i]];
-    if (e.kind == EventKind::fence || e.state == EventState::absent) continue;
-    if (e.state != EventState::committed) return false;
-    if (e.kind == EventKind::read && e.role != Role::synchronised && e.role != Role::linked_load) {
-      has_read = true;
-      has_failed = has_failed || fails_by_chance(e);
-      continue;
-    }
-    const bool will_be_repeated = e.kind == EventKind::write && e.role == Role::plain && !has_read;
-    if (!will_be_repeated || e.is_release || e.is_renewal || !trusts(e.address, state.number)) return false;
-  }
-  return has_failed;
-}
-
-template <std::size_t W>
-bool Machine<W>::fails_by_chance(const Event<W>& e) const {
-  return e.is_weak && e.has_failed && compare_succeeds(e, e.value).value_or(false);
-}
-
-// What the thread goes on with if it is at the head of a loop; nothing if some of it is not known.
-template <std::size_t W>
-std::optional<std::vector<Value>> Machine<W>::values_at(const ThreadState<W>& state, std::int32_t head) {
-  if (has_seen_undefined_ || !state.open_checks.empty()) return std::nullopt;
-  const Obligations& owed = *state.obligations.operator->();
-  std::vector<Value> values{state.allocated, static_cast<Value>(state.n_spawned), owed.scoped.size(), owed.claimed.size(),
-                            owed.open_guesses.size(), state.linked, state.base};
-  for (const Caller& caller : state.callers)
-    values.insert(values.end(), {static_cast<Value>(caller.block), static_cast<Value>(caller.pc)});
-  const std::vector<bool>& live = liveness_.try_emplace(state.block, program_, state.block).first->second.at(head);
-  for (std::size_t i = 0; i < state.registers.size(); ++i) {
-    const bool is_own = i >= state.base;
-    if (is_own && !(i - state.base < live.size() && live[i - state.base])) continue;
-    const std::optional<Value> known_value = value(state.registers[i].node);
-    if (!known_value) return std::nullopt;
-    values.push_back(*known_value);
-  }
-  return values;
 }
 
 template <std::size_t W>
@@ -155,7 +87,7 @@ template <std::size_t W>
 std::optional<bool> Machine<W>::decision(std::int32_t thread, ThreadState<W>& state, std::int32_t pc,
                                          const Instruction& instruction, const Sources<W>& sources) {
   if (!is_guessed(state, instruction)) {
-    merge(state.control, sources);
+    depend_on(state, sources);
     return truth(state, instruction.value);
   }
   if (state.guess == no_event) {
@@ -185,8 +117,16 @@ bool Machine<W>::guesses_hold() const {
 template <std::size_t W>
 void Machine<W>::branch(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const Sources<W> sources = sources_of(state, instruction.value);
+  const FixedBits<W> steering = state.control.direct;
+  const FixedBits<W> idle = state.idle_control;
   const std::optional<bool> is_taken = decision(thread, state, pc, instruction, sources);
   if (!is_taken) return;
+  if (instruction.target == pc + 1) {
+    state.idle_control = idle;
+    sources.direct.for_each([&](std::size_t id) {
+      if (!steering.test(id)) state.idle_control.set(id);
+    });
+  }
   if (!limits_.counts_known_rounds) pass_branch(state, pc, instruction, sources);
   if (*is_taken) jump(state, pc, instruction.target);
 }

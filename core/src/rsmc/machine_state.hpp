@@ -191,12 +191,31 @@ struct AwaitStart {
   std::size_t n_events;
 };
 
-// When control last came to the head of a loop: all that the thread goes on with, and how many events it had.
+// When control came to a point of a loop (machine_rounds.hpp): all that the thread goes on with, and how many events it had.
+template <std::size_t W>
 struct Arrival {
-  std::int32_t block;
-  std::int32_t pc;
-  std::vector<Value> values;
-  std::size_t n_events;
+  std::int32_t block = 0;
+  std::int32_t pc = 0;
+  bool is_at_read = false;  // at the first read behind a head, not at the head
+  std::size_t n_events = 0;
+  std::vector<Value> fixed;  // what is not in registers
+  std::vector<RegisterContent<W>> registers;
+  Sources<W> control;
+  FixedBits<W> idle_control;
+  std::shared_ptr<const Arrival> previous;
+  std::size_t length = 1;  // of the list that ends here
+
+  bool is_same_point(const Arrival& other) const {
+    return block == other.block && pc == other.pc && is_at_read == other.is_at_read && fixed == other.fixed;
+  }
+};
+
+// What is left out, by numbers of events in the thread.
+struct LeftOut {
+  std::size_t from = 0;   // all from there on
+  std::size_t round = 0;  // where the round begins
+  std::size_t rest = 0;   // from there on they may as well be missing; if there are any, this is the last look
+  bool failed_by_chance = false;
 };
 
 template <std::size_t W>
@@ -214,14 +233,17 @@ struct ThreadState {
   std::vector<AwaitStart> await_starts;
   std::vector<OpenCheck> open_checks;
   Rarely<Obligations> obligations;
-  Rarely<std::vector<Arrival>> arrivals;
+  std::shared_ptr<const Arrival<W>> arrivals;  // the last one
   Sources<W> control;
+  FixedBits<W> idle_control;  // of it what no branch depended on but such as go on alike
   EventId linked = no_event;
   EventId started_by = no_event;  // spawned threads: the write that lets them begin
   EventId begin = no_event;       // and the read that waits for it
   EventId end = no_event;         // the write that lets others join
   EventId joining = no_event;     // the last read with which it joins another
-  bool is_left_out = false;       // it is blocked because the round that it has just done need not be explored
+  bool is_behind_head = false;    // of a loop, and has read nothing since
+  bool is_left_out = false;  // it has stopped because the round that it has just done need not be explored
+  LeftOut left_out;
   bool owes_end = false;          // it has ended, but there is no such write yet
   RegisterContent<W> result;
   std::int32_t n_spawned = 0;

@@ -98,8 +98,12 @@ void Machine<W>::step(std::int32_t thread, ThreadState<W>& state) {
   }
   if (await_targets_[at(state.block)][at(state.pc)]) note_await_start(state);
   if (!limits_.counts_known_rounds && state.guess == no_event && loops_of(state.block).is_head(state.pc)) {
-    if (leaves_out_failures_ && !is_alone_) note_arrival(state);
+    if (looks_at_rounds() && leaves_round_out(state, false)) return;
+    state.is_behind_head = !reads(code[at(state.pc)]);
     state.loops.arrive(state.callers.size(), state.pc, state.events.size());
+  } else if (state.is_behind_head && looks_at_rounds() && reads(code[at(state.pc)])) {
+    if (leaves_round_out(state, true)) return;
+    state.is_behind_head = false;
   }
   const std::int32_t pc = state.pc++;
   const Instruction& instruction = code[static_cast<std::size_t>(pc)];
@@ -177,7 +181,7 @@ void Machine<W>::assume(std::int32_t thread, ThreadState<W>& state, std::int32_t
 // A thread with an update that wrote something since it began to read goes back as by a jump.
 template <std::size_t W>
 void Machine<W>::wait(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
-  merge(state.control, sources_of(state, instruction.value));
+  depend_on(state, sources_of(state, instruction.value));
   if (truth(state, instruction.value)) return;
   state.pc = pc;
   if (wrote_in_round(state).value_or(false)) jump(state, pc, instruction.target);
@@ -210,7 +214,7 @@ std::vector<bool> Machine<W>::await_targets(const Block& block) {
 // Instructions that are followed by an await or assumption, with nothing but assignments between.
 // From where it may come to waiting, with no event on the way but one at that place.
 template <std::size_t W>
-std::vector<bool> Machine<W>::awaited(const Block& block) const {
+std::vector<bool> Machine<W>::awaited(const Block& block) {
   std::vector<bool> waits(block.code.size() + 1, false), result = waits;  // a thread that does nothing begins and ends, too
   for (bool is_new = true; is_new;) {
     is_new = false;
@@ -231,9 +235,9 @@ bool Machine<W>::may_wait(const Instruction& instruction) {
 }
 
 template <std::size_t W>
-bool Machine<W>::is_local(const Instruction& instruction) const {
+bool Machine<W>::is_local(const Instruction& instruction) {
   const Operation operation = instruction.operation;
-  return operation == Operation::assign || (order_.in_order && (operation == Operation::branch || operation == Operation::jump));
+  return operation == Operation::assign || operation == Operation::branch || operation == Operation::jump;
 }
 
 template <std::size_t W>
@@ -253,7 +257,7 @@ template <std::size_t W>
 void Machine<W>::check(ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   const bool is_known = known(state, instruction.value);
   if (is_known && truth(state, instruction.value)) {
-    if (!instruction.is_loose) merge(state.control, sources_of(state, instruction.value));
+    if (!instruction.is_loose) depend_on(state, sources_of(state, instruction.value));
     return;
   }
   const auto n_events = static_cast<std::int32_t>(state.events.size());

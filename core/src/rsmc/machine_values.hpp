@@ -29,8 +29,43 @@ template <std::size_t W>
 RegisterContent<W> Machine<W>::evaluate(const ThreadState<W>& state, std::int32_t expression) {
   std::vector<RegisterContent<W>>& stack = stack_;
   stack.clear();
+  if (renames_) evaluating_ = expression;
   for (const ExpressionStep& step : program_.expressions[at(expression)]) evaluate_step(state, step, stack);
+  evaluating_ = none;
+  if (renames_) note_evaluated(state.number, expression, stack.back().node);
   return stack.back();
+}
+
+// Until it is known which arrays are shared out, it is only remembered.
+template <std::size_t W>
+void Machine<W>::note_evaluated(std::int32_t thread, std::int32_t expression, NodeId node) {
+  if (at(thread) < program_.threads.size()) return;
+  if (!are_shared_out_) evaluated_.push_back({thread, expression, value(node)});
+  else if (!open_expressions_.empty() && open_expressions_[at(expression)]) require_own({thread, expression, value(node)});
+}
+
+template <std::size_t W>
+void Machine<W>::share_out(const std::vector<SharedOut>& arrays, const std::set<std::int32_t>& open,
+                           const std::set<std::int32_t>& followed) {
+  own_places_.share_out(arrays);
+  are_shared_out_ = true;
+  if (!arrays.empty()) {
+    open_expressions_.resize(program_.expressions.size());
+    followed_expressions_.resize(program_.expressions.size());
+    for (const std::int32_t expression : open) open_expressions_[at(expression)] = true;
+    for (const std::int32_t expression : followed) followed_expressions_[at(expression)] = true;
+  }
+  for (const Evaluated& evaluated : evaluated_)
+    if (open.contains(evaluated.expression)) require_own(evaluated);
+  for (const Applied& applied : applied_)
+    if (tells_address(applied)) note_told_apart();
+  evaluated_.clear();
+  applied_.clear();
+}
+
+template <std::size_t W>
+void Machine<W>::require_own(const Evaluated& evaluated) const {
+  if (!evaluated.value || !own_places_.is_in_array_of(evaluated.thread, *evaluated.value)) note_told_apart();
 }
 
 template <std::size_t W>
@@ -113,6 +148,14 @@ void Machine<W>::merge(Sources<W>& into, const Sources<W>& other) {
   into.deferred = static_cast<std::int32_t>(deferred_.size() - 1);
 }
 
+// What the thread does next is decided by what has these sources.
+template <std::size_t W>
+void Machine<W>::depend_on(ThreadState<W>& state, const Sources<W>& sources) {
+  merge(state.control, sources);
+  if (sources.deferred != none) state.idle_control = {};
+  (sources.direct | sources.picked).for_each([&](std::size_t id) { state.idle_control.clear(id); });
+}
+
 template <std::size_t W>
 bool Machine<W>::depends_on_more(const Sources<W>& own, const Sources<W>& other) {
   if (own.deferred != none && own.deferred != other.deferred) return true;
@@ -156,11 +199,33 @@ std::optional<Value> Machine<W>::operation_value(const Node& node) const {
   const std::optional<Value> a = value(node.a);
   if (!a || node.kind == Node::Kind::tainted) return a;
   if (node.kind == Node::Kind::select) return value(*a != 0 ? node.b : node.c);
-  if (node.kind == Node::Kind::unary) return apply(static_cast<UnaryOperator>(node.operation), node.width, *a);
+  if (node.kind == Node::Kind::unary) {
+    if (renames_) note_applied({node, *a, 0, evaluating_});
+    return apply(static_cast<UnaryOperator>(node.operation), node.width, *a);
+  }
   const std::optional<Value> b = value(node.b);
   if (!b) return std::nullopt;
+  if (renames_) note_applied({node, *a, *b, evaluating_});
   if (node.kind == Node::Kind::update) return apply(static_cast<UpdateOperator>(node.operation), node.width, *a, *b);
   return apply(static_cast<BinaryOperator>(node.operation), node.width, *a, *b);
+}
+
+template <std::size_t W>
+void Machine<W>::note_applied(const Applied& applied) const {
+  if (tells_address(applied)) note_told_apart();
+  if (!are_shared_out_ && !is_alone_) applied_.push_back(applied);
+}
+
+template <std::size_t W>
+bool Machine<W>::tells_address(const Applied& applied) const {
+  const auto& [node, a, b, expression] = applied;
+  const bool is_followed = own_places_.has_arrays() && expression != none && followed_expressions_[at(expression)];
+  if (is_followed && !own_places_.is_on_heap(a) && !own_places_.is_on_heap(b)) return false;
+  switch (node.kind) {
+    case Node::Kind::unary: return told_addresses_.by(static_cast<UnaryOperator>(node.operation), node.width, a);
+    case Node::Kind::update: return told_addresses_.by(static_cast<UpdateOperator>(node.operation), node.width, a, b);
+    default: return told_addresses_.by(static_cast<BinaryOperator>(node.operation), node.width, a, b);
+  }
 }
 
 }  // namespace dekker::rsmc

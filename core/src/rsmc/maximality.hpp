@@ -28,6 +28,13 @@ namespace dekker::rsmc {
 inline constexpr std::int64_t status_succeeded = 0;
 inline constexpr std::int64_t status_failed = 1;
 
+// Is it of a round that is left out, and nothing depends on it?
+template <std::size_t W>
+bool may_be_missing(const Run<W>& run, const Event<W>& e) {
+  const ThreadState<W>& thread = run.machine().threads()[static_cast<std::size_t>(e.thread)];
+  return thread.is_left_out && static_cast<std::size_t>(e.index) >= thread.left_out.rest;
+}
+
 // Does the thread wait or fail an assumption now that the read is committed, and does nothing else of it depend on the
 // read? There were `n_events` events in the thread before.
 template <std::size_t W>
@@ -38,7 +45,7 @@ bool ends_waiting(const Run<W>& run, EventId read, std::size_t n_events) {
   for (std::size_t i = static_cast<std::size_t>(run.event(read).index) + 1; i < events.size(); ++i) {
     const Event<W>& later = run.event(events[i]);
     const bool is_done = i < n_events && (later.state == EventState::committed || later.state == EventState::absent);
-    if (later.kind != EventKind::fence && !is_done) return false;
+    if (later.kind != EventKind::fence && !is_done && !may_be_missing(run, later)) return false;
   }
   return true;
 }
@@ -46,8 +53,9 @@ bool ends_waiting(const Run<W>& run, EventId read, std::size_t n_events) {
 // Are there updates that displace this read, instead of leaving it asleep?
 template <std::size_t W>
 bool displaces(const CommitOrder& order, const Run<W>& run, EventId read) {
-  const Role role = run.event(read).role;
-  return order.in_order && !run.may_end_unjoined() && (role == Role::update_read || role == Role::linked_load);
+  const Event<W>& e = run.event(read);
+  const bool is_of_update = e.role == Role::update_read || e.role == Role::linked_load;
+  return is_of_update && order.in_order && !run.may_end_unjoined() && run.machine().is_awaited(e);
 }
 
 // Commits that the store-conditional fails, whose load was just committed. Does its thread then only try again?
@@ -252,7 +260,8 @@ class Maximality {
     if (!run_.is_open(sleeper, place, source)) return true;
     const auto before = run_.mark();
     const std::size_t n_events = run_.events_of(event(sleeper).thread).size();
-    const bool result = run_.wake(sleeper, source) && (ends_waiting(run_, sleeper, n_events) || tries_in_vain(sleeper));
+    const bool result = run_.wake(sleeper, source) &&
+                        (ends_waiting(run_, sleeper, n_events) || run_.comes_back_by_stores(sleeper) || tries_in_vain(sleeper));
     run_.undo(before);
     return result;
   }

@@ -72,6 +72,7 @@ class Run {
       : order_(order), matrix_(program, model), machine_(program, order, limits, knowledge, look),
         commit_before_(order_, machine_) {
     if (machine_.decides_alone()) begin_early();
+    find_alike(program);
     take_local_events();
     n_early_items_ = items_.size();
   }
@@ -182,7 +183,7 @@ class Run {
         Event<W>& e = machine_.event(id);
         if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending || is_absent(id)) continue;
-        if (commit_before_.is_enabled(thread, e)) {
+        if (commit_before_.is_enabled(thread, e) && !waits_for_alike(id)) {
           if (is_hasty(id)) {
             if (hasty == no_event) hasty = id;
           } else if (e.kind != EventKind::read || e.role == Role::synchronised) {
@@ -213,7 +214,7 @@ class Run {
         Event<W>& e = machine_.event(id);
         if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending) continue;
-        if (is_last_resort(id) && commit_before_.is_enabled(thread, e)) result.push_back(id);
+        if (is_last_resort(id) && commit_before_.is_enabled(thread, e) && !waits_for_alike(id)) result.push_back(id);
         if (order_.in_order) break;
       }
     return result;
@@ -361,6 +362,16 @@ class Run {
       if (displacement.read != read) return true;
       return write != no_event && leads_behind(displacement, predecessor(locations_[place], displacement.stamp, write));
     });
+  }
+
+  // Does the thread that has read this come back to where it was by stores alone (machine_rounds.hpp)?
+  bool comes_back_by_stores(EventId read) {
+    if (!order_.in_order || !machine_.leaves_out_rounds() || !thread_of(read).arrivals) return false;
+    const Mark before = mark();
+    for (EventId store = next_harmless_store(read); store != no_event; store = next_harmless_store(read)) outline_store(store);
+    const bool result = thread_of(read).is_left_out;
+    undo(before);
+    return result;
   }
 
   // At the end of a run, to see what a sleeping read could have seen.
@@ -646,11 +657,24 @@ class Run {
   }
 
   // Coherence within the thread: not before its own earlier writes, nor before what its earlier reads saw.
-  std::size_t lowest_position(EventId id, std::uint32_t place) const { return lowest(id, place, true); }
+  std::size_t lowest_position(EventId id, std::uint32_t place) const {
+    return std::max(lowest(id, place, true), position_of_step_before(id, place));
+  }
   std::size_t lowest_source(EventId id, std::uint32_t place) const {
     // What begins or joins a thread reads the one write that is there.
     if (machine_.event(id).role == Role::synchronised) return locations_[place].order.size();
     return lowest(id, place, order_.same_location_reads);
+  }
+
+  // May the read have this source, as the execution is named (alike_threads.hpp)?
+  bool is_canonical_source(EventId id, std::uint32_t place, std::size_t source) const {
+    const EventId step = step_with_place_before(id, place);
+    if (step == no_event) return true;
+    const EventId other = event(step).read_from;
+    if (other == no_event || event(other).state != EventState::committed) return true;
+    const Location<W>& location = locations_[place];
+    if (location.position_of(other) <= source) return true;
+    return source > location.n_early && items_[event(location.order[source - 1]).run_index].past.test(event(step).run_index);
   }
 
   // ---- Taking back ------------------------------------------------------------------------------------------------
@@ -673,7 +697,59 @@ class Run {
     machine_.undo(mark.machine);
   }
 
+  // What was relied on where rounds of loops were left out, and does not hold in this run.
+  void refute_reliances() {
+    if (!machine_.leaves_out_rounds()) return;
+    for (const Location<W>& location : locations_) refute_writes(location);
+    for (const RunItem<W>& item : items_) refute_last_is_read(event(item.event));
+  }
+
  private:
+  // As committed last in coherence, but for the model, which would allow it.
+  void outline_store(EventId id) {
+    const std::size_t n_local = machine_.local_events().size();
+    Event<W>& e = machine_.event(id);
+    machine_.resolve_address(e);
+    set_written(e, e.address);
+    enter_items(id, ItemKind::write, no_event);
+    e.state = EventState::committed;
+    trail_.push_back({Change::decided, id, 0});
+    machine_.advance(e.thread);
+    machine_.local_events().resize(n_local);
+  }
+
+  EventId next_harmless_store(EventId read) {
+    const ThreadState<W>& thread = thread_of(read);
+    const auto is_open = [&](EventId id) { return event(id).state == EventState::pending; };
+    const auto next = std::ranges::find_if(thread.events, is_open);
+    if (thread.status != ThreadStatus::running || next == thread.events.end()) return no_event;
+    Event<W>& e = machine_.event(*next);
+    return machine_.is_harmless_store(e) && commit_before_.is_enabled(thread, e) ? *next : no_event;
+  }
+
+  void refute_writes(const Location<W>& location) {
+    if (!order_.has_flags) return;
+    std::size_t n_writes = 0;
+    for (std::size_t i = location.n_early; i < location.order.size(); ++i) {
+      const Event<W>& e = event(location.order[i]);
+      if (machine_.is_left_out(e)) continue;
+      ++n_writes;
+      if (machine_.class_of(e).strength == 0) machine_.refute(location.address, Reliance::no_plain_write);
+    }
+    if (n_writes > 1) machine_.refute(location.address, Reliance::one_write);
+  }
+
+  // Does it read what was there before a plain or relaxed store of another thread, although that is there?
+  void refute_last_is_read(const Event<W>& e) {
+    if (e.kind != EventKind::read || e.state != EventState::committed || e.is_early) return;
+    const Location<W>& location = locations_[find_location(e.address)];
+    for (std::size_t i = location.order.size(); i-- > 0 && location.order[i] != e.read_from;) {
+      const Event<W>& later = event(location.order[i]);
+      const bool is_store = later.role == Role::plain && machine_.class_of(later).strength <= relaxed_strength && !later.is_release;
+      if (is_store && later.thread != e.thread) machine_.refute(e.address, Reliance::last_is_read);
+    }
+  }
+
   template <class Visit>
   void redo_between_items(const RunSteps& steps, std::size_t n_locations, Key next, Visit visit) {
     const auto is_passed = [&](const AbsentWrite& entry) { return entry.trail < trail_.size(); };
@@ -758,6 +834,49 @@ class Run {
     if (kind == ItemKind::successful_read) require_success(id);
     if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
     proceed(e.thread);
+  }
+
+  // ---- What is alike ------------------------------------------------------------------------------------------------
+
+  void find_alike(const Program& program) {
+    if (!machine_.renames()) return;
+    commit_before_.alike().find(program, machine_);
+  }
+
+  // The same step of an alike thread is to come first.
+  bool waits_for_alike(EventId id) const {
+    if (!machine_.renames()) return false;
+    const EventId step = commit_before_.step_before(items_, id);
+    return step != no_event && event(step).state == EventState::pending;
+  }
+
+  // Of an alike thread that has the same history, and accesses the same place.
+  EventId step_with_place_before(EventId id, std::uint32_t place) const {
+    if (!machine_.renames() || !order_.same_location_reads || !order_.same_location_writes) return no_event;
+    const EventId step = commit_before_.step_before(items_, id);
+    const bool is_there = step != no_event && event(step).state == EventState::committed && event(step).address == locations_[place].address;
+    return is_there ? step : no_event;
+  }
+
+  std::size_t position_of_step_before(EventId write, std::uint32_t place) const {
+    const EventId step = step_with_place_before(write, place);
+    return step == no_event ? 0 : locations_[place].position_of(step);
+  }
+
+  // The first thread tells threads apart if it accesses what one of them does when it has joined some of them only.
+  void require_alike_joined(const Event<W>& e) const {
+    if (!machine_.renames() || e.thread != first_thread || e.role == Role::synchronised) return;
+    for (const ThreadState<W>& thread : machine_.threads())
+      for (const std::int32_t other : commit_before_.alike().to(thread.number))
+        if (has_joined(thread.number) != has_joined(other) && (accesses(thread.number, e) || accesses(other, e)))
+          machine_.note_told_apart();
+  }
+
+  bool accesses(std::int32_t thread, const Event<W>& e) const {
+    return std::ranges::any_of(events_of(thread), [&](EventId id) {
+      const Event<W>& o = machine_.event(id);
+      return (o.kind == EventKind::read || o.kind == EventKind::write) && commit_before_.same_place(o, e);
+    });
   }
 
   // ---- What is early ------------------------------------------------------------------------------------------------
@@ -862,7 +981,9 @@ class Run {
 
   // A thread that was started before the first one accessed the location could have come before.
   void require_unnoticed_early(const Event<W>& e, const EarlyLocation& early) {
-    if (e.thread != first_thread && machine_.started_after(e.thread) < early.last_access) machine_.note_noticed(early.address);
+    if (e.thread == first_thread) return;
+    const std::int32_t first = commit_before_.alike().first(e.thread);
+    if (machine_.started_after(first) < early.last_access) machine_.note_noticed(early.address);
   }
 
   std::uint32_t index_of(const Location<W>& location, EventId write) const {
@@ -950,17 +1071,14 @@ class Run {
     if (e.thread != first_thread || e.role == Role::synchronised) return;
     for (const ThreadState<W>& thread : machine_.threads()) {
       if (thread.number == first_thread || thread.events.empty() || has_joined(thread.number)) continue;
-      const auto meets = [&](EventId other) {
-        const Event<W>& o = machine_.event(other);
-        return (o.kind == EventKind::read || o.kind == EventKind::write) && commit_before_.same_place(o, e);
-      };
-      if (std::ranges::any_of(thread.events, meets)) machine_.note_that_ends_matter();
+      if (accesses(thread.number, e)) machine_.note_that_ends_matter();
     }
   }
 
   bool commit_settled_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
     if (source != locations_[place].order.size()) return false;
     require_unnoticed(machine_.event(id));
+    require_alike_joined(machine_.event(id));
     const std::optional<bool> failed = take_value(id, place, source, kind);
     if (!failed) return false;
     Event<W>& e = machine_.event(id);
@@ -976,6 +1094,7 @@ class Run {
     if (position != location.order.size()) return false;
     Event<W>& e = machine_.event(id);
     require_unnoticed(e);
+    require_alike_joined(e);
     set_written(e, location.address);
     enter_items(id, ItemKind::write, no_event);
     e.state = EventState::committed;
@@ -1012,7 +1131,7 @@ class Run {
         Event<W>& e = machine_.event(id);
         if (e.state == EventState::asleep) break;
         if (e.state != EventState::pending || is_absent(id)) continue;
-        if (commit_before_.is_enabled(thread, e)) enabled_.push_back(id);
+        if (commit_before_.is_enabled(thread, e) && !waits_for_alike(id)) enabled_.push_back(id);
         if (order_.in_order) break;
       }
     }

@@ -37,6 +37,8 @@ class RunEnd {
     Statistics& statistics = outcome_.statistics;
     stands_for_others_ = stands_for_others;
     require_ordered_pieces(run_);
+    run_.refute_reliances();
+    note_rounds_left_out();
     if (note_violations()) {
       ++statistics.failed;
     } else if (run_.machine().owes_ends()) {
@@ -44,12 +46,13 @@ class RunEnd {
     } else if (any_thread(ThreadStatus::cut)) {
       ++statistics.cut;
       note_cuts();
-    } else if (any_thread(ThreadStatus::blocked)) {
+    } else if (!all_blocked([&](const ThreadState<W>& thread) { return run_.machine().waits(thread); })) {
       ++statistics.blocked;
+      if (all_blocked([](const ThreadState<W>& thread) { return thread.is_left_out; })) count_flags();
     } else if (any_thread(ThreadStatus::ended)) {
       if (leaves_threads_unjoined()) run_.note_unjoined_end();
       finish_ended();
-    } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running)) {
+    } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running) || any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;
       if (run_.sleepers().empty()) finish_waiting();
       else finish_asleep();
@@ -80,6 +83,17 @@ class RunEnd {
   bool has_violation() const {
     const bool is_deadlock = limits_.stops_at_deadlock && outcome_.statistics.deadlocks != 0;
     return is_deadlock || !outcome_.violations.empty() || !outcome_.flags.empty();
+  }
+
+  void note_rounds_left_out() {
+    for (const ThreadState<W>& thread : run_.machine().threads()) outcome_.statistics.left_out += thread.is_left_out;
+  }
+
+  template <class Test>
+  bool all_blocked(const Test& test) const {
+    return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
+      return thread.status != ThreadStatus::blocked || test(thread);
+    });
   }
 
   void note_cuts() {
@@ -152,13 +166,13 @@ class RunEnd {
     const Mark before = run_.mark();
     for (EventId id : sleepers)
       for (std::size_t source = 0; source < run_.n_sources(id); ++source) {
-        if (waits_with(id, source)) look();
+        if (waits_with(id, source) || run_.thread_of(id).is_left_out || run_.comes_back_by_stores(id)) look();
         run_.undo(before);
       }
   }
 
   bool waits_with(EventId sleeper, std::size_t source) {
-    return run_.wake(sleeper, source) && run_.status_of(sleeper) == ThreadStatus::waiting;
+    return run_.wake(sleeper, source) && run_.machine().waits(run_.thread_of(sleeper));
   }
 
   bool any_thread(ThreadStatus status) const {
@@ -170,7 +184,7 @@ class RunEnd {
   // A thread that is still running waits for another to end. A loop that reads nothing does not wait for anything.
   bool is_deadlock() const {
     return std::ranges::all_of(run_.machine().threads(), [&](const ThreadState<W>& thread) {
-      if (thread.status != ThreadStatus::waiting) return true;
+      if (!run_.machine().waits(thread)) return true;
       if (!waits_for_memory(thread)) return false;
       for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
         const Event<W>& e = event(thread.events[i]);
@@ -181,6 +195,7 @@ class RunEnd {
   }
 
   bool waits_for_memory(const ThreadState<W>& thread) const {
+    if (thread.is_left_out) return true;
     const std::vector<Instruction>& code = program_.block(thread.block).code;
     const std::int32_t first = code[at(thread.pc)].target;
     std::set<std::int32_t> called;

@@ -69,6 +69,7 @@ STATUS = {
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
+@click.option("--exact", is_flag=True, help="Count each execution, also where only the names of threads differ.")
 @click.option("--estimate", is_flag=True, help="Only estimate how many executions there are, by random probes.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
@@ -98,6 +99,7 @@ def command(
     no_deadlocks: bool,
     nondet: tuple[int, int] | None,
     keep_going: bool,
+    exact: bool,
     estimate: bool,
     cc: str | None,
     json_file: str | None,
@@ -123,7 +125,15 @@ def command(
         files = {"--json": json_file, "--witness": witness_file, "--graph": graph_file, "--html": html_file}
         require_own_file(checkpoint, files | exports.files())
     stops = not keep_going and engine != ALL
-    limits = check_limits(unroll, timeout, memory, max_traces, stop_at_first=stops, deadlocks=not no_deadlocks)
+    limits = check_limits(
+        unroll,
+        timeout,
+        memory,
+        max_traces,
+        stop_at_first=stops,
+        deadlocks=not no_deadlocks,
+        counts_executions=exact or not stops or max_traces is not None or not search.symmetry,
+    )
     options = CheckOptions(
         model,
         engine,

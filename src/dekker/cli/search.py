@@ -40,7 +40,7 @@ _OPTIONS = (
         help="states: interleave steps that no other thread can notice, too; rsmc: explore retries of a weak "
         "compare-exchange that failed by chance, too.",
     ),
-    click.option("--no-symmetry", is_flag=True, help="states: tell equal threads apart."),
+    click.option("--no-symmetry", is_flag=True, help="states, rsmc: tell equal threads apart."),
 )
 
 

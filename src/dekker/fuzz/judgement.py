@@ -92,6 +92,7 @@ def _compared(task: Task, program: Program, seed: int, twin: Program | None) -> 
             continue
     if rsmc.NAME in results:
         results[IN_UNITS] = rsmc.run(replace(task, jobs=1 + seed % 3, split_seed=seed + 1))
+        _require_same_up_to_renaming(task, results[rsmc.NAME], seed)
     if states.NAME in results:
         inexact = replace(task.search, exact=False)
         results[MERGED] = states.run(replace(task, search=inexact, jobs=1 + seed % 2, split_seed=seed % 2 and seed))
@@ -123,6 +124,30 @@ def _require_replay(task: Task) -> None:
     """What goes wrong is shown by runs that the judge follows; it is an error if one does not replay."""
     for _ in violations_of(task, rsmc.NAME, rsmc.run(task)):
         pass
+
+
+def _require_same_up_to_renaming(task: Task, exact: Result, seed: int) -> None:
+    """Where alike threads are not told apart, no more than the numbers of executions may differ."""
+    renaming = replace(task, limits=replace(task.limits, counts_executions=False))
+    for found in (rsmc.run(renaming), rsmc.run(replace(renaming, jobs=1 + seed % 3, split_seed=seed + 1))):
+        if exact.stopped_by is None and found.stopped_by is None:
+            require_agreement(task, {rsmc.NAME: _uncounted(exact), "rsmc up to renaming": _uncounted(found)})
+        if exact.stopped_by is None and found.complete_executions > exact.complete_executions:
+            raise Disagreement(
+                f"renaming threads makes more executions of '{task.program.name}' under {task.model.name}"
+            )
+
+
+def _uncounted(result: Result) -> Result:
+    states = dict.fromkeys(result.states, 1)
+    return replace(
+        result,
+        states=states,
+        satisfying=len(states),
+        violating=0,
+        cut=bool(result.cut),
+        deadlocks=bool(result.deadlocks),
+    )
 
 
 def _require_same_wrongs(task: Task, result: Result, of_twin: Result) -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
-from dekker.fuzz import idioms, loops_c, threaded_c
+from dekker.fuzz import alike_c, idioms, loops_c, threaded_c
 from dekker.fuzz.bytes_c import bytes_program, bytes_twin
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
@@ -43,6 +43,7 @@ from dekker.fuzz.order_pairs import random_shape
 from dekker.fuzz.paper import paper_program
 from dekker.fuzz.resting import MODELS as RESTING_MODELS
 from dekker.fuzz.resting import resting_program
+from dekker.fuzz.rounds import rounds_program
 from dekker.ir.program import Program
 from dekker.ir.property import MemoryValue
 from dekker.ir.text import print_program
@@ -204,13 +205,15 @@ KINDS: dict[str, Kind] = {
     "orders": Kind(_orders, 8),
     "resting": _of_ir(resting_program, RESTING_MODELS, 8),
     "locks": _of_ir(locks_program, LOCKS_MODELS, 8),
+    "rounds": _of_ir(rounds_program, OF_C, 10),
     "delays": Kind(_delays, 7),
     "litmus": Kind(_cycle, 6),
     "rsmc": Kind(_paper, 8),
     "lang": _of_ir(lambda seed: program_of(lang_program(seed)), ("sc", "tso", "pso"), 5),
     "reuse": _of_ir(heap_program, OF_C, 5),
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
-    "alike": _of_c(threaded_c.alike_program, ("sc", "tso", "pso")),
+    "crews": _of_c(threaded_c.alike_program, ("sc", "tso", "pso")),
+    "alike": _of_c(alike_c.alike_program, observed=alike_c.OBSERVED),
     "conditions": _of_c(idioms.conditions_program),
     "exchanges": _of_c(idioms.exchanges_program),
     "assumptions": _of_c(idioms.assumptions_program),

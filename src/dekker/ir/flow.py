@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import fields
 from enum import Enum
 from functools import lru_cache
@@ -106,6 +106,13 @@ def defined(instruction: Instruction) -> frozenset[Resource]:
 def live_at_starts(function: Function, live_at_end: Set[str]) -> list[frozenset[Resource]]:
     """What may still be read, before it is overwritten, at each instruction and at the end of the function. What is
     live at the end is so at every return and exit."""
+    return live_where(function, live_at_end, lambda index, after: True)
+
+
+def live_where(
+    function: Function, live_at_end: Set[str], counts: Callable[[int, frozenset[Resource]], bool]
+) -> list[frozenset[Resource]]:
+    """The same if only some instructions count as reading: `counts` is asked about one and what is live behind it."""
     body = function.body
     at_end: frozenset[Resource] = frozenset(live_at_end)
     live: list[frozenset[Resource]] = [frozenset()] * len(body) + [at_end]
@@ -114,7 +121,10 @@ def live_at_starts(function: Function, live_at_end: Set[str]) -> list[frozenset[
         changed = False
         for index in range(len(body) - 1, -1, -1):
             after = [live[successor] for successor in successors(function, index)] or [at_end]
-            found = used(body[index]) | (frozenset[Resource]().union(*after) - defined(body[index]))
+            behind = frozenset[Resource]().union(*after)
+            found = behind - defined(body[index])
+            if counts(index, behind):
+                found |= used(body[index])
             changed = changed or found != live[index]
             live[index] = found
     return live

@@ -23,6 +23,7 @@ from dekker.execution import FROM_INITIAL, Event, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.fences import FENCES
+from dekker.ir.flow import Resource, live_at_starts
 from dekker.ir.instructions import Await, Order
 from dekker.ir.layout import HEADER_SIZE, end_address, start_address
 from dekker.ir.program import Function
@@ -41,6 +42,10 @@ ENDED = "ended"
 UNBORN = "unborn"
 UNINITIALISED = "uninitialised"
 POINTER = "the pointer that is accessed through"
+
+
+Visit = tuple[str, int, frozenset[tuple[str, int]]]
+"""Of a function: the instruction that is next, and the values of live registers that are not 0."""
 
 
 class Mismatch(Exception):
@@ -95,9 +100,9 @@ class Printed:
 @dataclass
 class ThreadRun:
     """What a thread did. `end` is `complete`, `ended` (it ended the program), `blocked` (an assumption failed),
-    `waiting` (an await whose condition failed, with `last_round` the number of events before its last round; or for the
-    end of the thread `waits_for`), `failed` (see `failure`), `stopped` (it would go on, perhaps for ever, but its trace
-    ends) or `unborn`."""
+    `waiting` (an await whose condition failed, or its trace ends where it has been before with the same values, with
+    `last_round` the number of events before its last round; or for the end of the thread `waits_for`), `failed` (see
+    `failure`), `stopped` (it would go on, perhaps for ever, but its trace ends) or `unborn`."""
 
     thread: int
     done: list[Done] = field(default_factory=list)
@@ -161,6 +166,8 @@ class Machine:
         self.may_stop = False
         self.rounds: dict[tuple[int, int], int] = {}
         self.heads: dict[str, frozenset[int]] = {}
+        self.live: dict[str, list[frozenset[Resource]]] = {}
+        self.visits: dict[tuple[Visit, ...], int] = {}
 
     # --- running
 
@@ -252,7 +259,29 @@ class Machine:
 
     def stop(self) -> End:
         """The trace ends in the middle of what the thread does."""
-        return self.end(FAILED if self.may_stop else STOPPED)
+        last_round = self.visits.get(self.visit())
+        if self.may_stop or last_round is None:
+            return self.end(FAILED if self.may_stop else STOPPED)
+        self.run.last_round = last_round
+        return self.end(WAITING)
+
+    def visit(self) -> tuple[Visit, ...]:
+        """What the thread goes on with in each of its calls: the instruction that is next, and the values that it may
+        still read."""
+        inner = self.calls[-1]
+        return tuple(self.visit_of(call, self.instruction if call is inner else call.pc) for call in self.calls)
+
+    def visit_of(self, call: Call, pc: int) -> Visit:
+        name = call.function.name
+        if name not in self.live:
+            self.live[name] = live_at_starts(call.function, frozenset())
+        values = (
+            (register, word.value) for register, word in call.registers.items() if register in self.live[name][pc]
+        )
+        return name, pc, frozenset(item for item in values if item[1] and item[0] != call.result)
+
+    def note_visit(self) -> None:
+        self.visits[self.visit()] = len(self.run.done)
 
     def note_failure(self, kind: str, message: str, address: int = 0, size: int = 0) -> None:
         """Of which the thread need not know yet."""
@@ -327,6 +356,7 @@ class Machine:
         item = self.peek()
         if item is None:
             raise self.stop()
+        self.note_visit()
         if item.kind != kind or item.instruction != self.instruction:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, its trace has {self.describe(item)}")
         self.taken += 1

@@ -10,7 +10,7 @@ from dekker.records import dataclass
 from dekker.report.record import NO_END, said_limit, why_undecided
 from dekker.report.schedule_text import schedule_record, schedule_text
 from dekker.report.style import LIST, WIDTH, RunStyle
-from dekker.result import LEFT_OUT, MERGED, Result, Verdict
+from dekker.result import LEFT_OUT, MERGED, UP_TO_RENAMING, Result, Verdict
 from dekker.source import Span
 from dekker.task import Limits
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dekker.witness import Finding, Frames, Witness
 
 STATISTICS = (
-    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", LEFT_OUT, "commits", "checks"),
+    *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", LEFT_OUT, UP_TO_RENAMING, "commits", "checks"),
     *("states", "transitions", "final_states", "visited_bytes", "buffer", "largest_buffer", MERGED),
 )
 
@@ -88,6 +88,8 @@ def coverage(report: CheckReport) -> str:
         runs = _count(result.complete_executions, "complete execution")
     if result.blocked and result.counts_executions:
         runs += f", {result.blocked} blocked"
+    if result.is_up_to_renaming:
+        runs += ", up to the names of alike threads"
     if result.stopped_by == "violation":
         return f"stopped at the first violation, after {runs}; --keep-going explores all"
     if result.stopped_by is not None:

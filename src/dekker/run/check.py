@@ -53,6 +53,7 @@ def check_limits(
     *,
     stop_at_first: bool = True,
     deadlocks: bool = True,
+    counts_executions: bool = True,
 ) -> Limits:
     """Of a check. If nobody says how often loops go round, that grows to the default."""
     return Limits(
@@ -64,6 +65,7 @@ def check_limits(
         stop_at_first=stop_at_first,
         deadlocks=deadlocks,
         deepest=DEFAULT_UNROLL if unroll is None else None,
+        counts_executions=counts_executions,
     )
 
 
@@ -256,7 +258,9 @@ def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:
     model = load_model(options.model or default_model(program))
     limits = options.limits
     unroll = limits.unroll if limits.deepest is None else limits.deepest
-    return Task(prepare(program, model), model, replace(limits, unroll=unroll, stop_at_first=False))
+    return Task(
+        prepare(program, model), model, replace(limits, unroll=unroll, stop_at_first=False, counts_executions=True)
+    )
 
 
 def _violations(task: Task, engine: str, result: Result) -> tuple[CheckViolation, ...]:

@@ -131,6 +131,7 @@ def _task_content(task: Task, about: dict[str, Any]) -> dict[str, Any]:
             limits.counts_known_rounds,
             limits.stop_at_first,
             limits.deadlocks,
+            limits.counts_executions,
         ],
         "about": about,
     }
@@ -157,12 +158,17 @@ def read_checkpoint(file: Path) -> Checkpoint:
         program = replace(read_program_text(program_of, model), source=_source(program_of))
         if read_as(bool, content["leaks"]):
             program = replace(program, property=replace(program.property, leaks=True))
-        unroll, deepest, *others = read_as(tuple[int, int, bool, bool, bool], content["limits"])
+        unroll, deepest, *others = read_as(tuple[int, int, bool, bool, bool, bool], content["limits"])
         if not 0 <= unroll <= deepest < 1 << 31:
             raise ValueError(f"{unroll} rounds of {deepest}")
-        known_rounds, stop, deadlocks = others
+        known_rounds, stop, deadlocks, counts = others
         limits = Limits(
-            unroll, counts_known_rounds=known_rounds, stop_at_first=stop, deadlocks=deadlocks, deepest=deepest
+            unroll,
+            counts_known_rounds=known_rounds,
+            stop_at_first=stop,
+            deadlocks=deadlocks,
+            deepest=deepest,
+            counts_executions=counts,
         )
         pieces = frozenset(read_as(list[tuple[str, int]], content["pieces"]))
         task = Task(program, model, limits, examples=read_as(bool, content["examples"]), pieces=pieces)

@@ -59,7 +59,7 @@ def run_all(task: Task) -> Result:
     them finds wrong is wrong, whatever the others did not come to. Each gets its share of the time that is left. Bounds
     on loops grow as long as those that need them have cut something; states needs none, and comes last."""
     search = replace(task.search, exact_sections=False)
-    task = replace(task, limits=replace(task.limits, stop_at_first=False), search=search)
+    task = replace(task, limits=replace(task.limits, stop_at_first=False, counts_executions=True), search=search)
     started, deepening = monotonic(), Deepening(task)
     while True:
         results = _counted(deepening.task, monotonic() - started)
@@ -149,7 +149,8 @@ def _disagreement(task: Task, about: str, results: dict[str, Result]) -> Disagre
 
 def require_same_states(task: Task, name: str, explored: Result, searched: Result) -> None:
     """The states engine counts no executions, and follows loops that others cut; others follow stores that it does not
-    delay any further, and threads beyond an access to memory that is not there. Of two that join a thread which never
+    delay any further, and threads beyond an access to memory that is not there; and see that a thread waits for ever
+    in a loop that was not turned into an await. Of two that join a thread which never
     ends, they say that this is one too many; it says that both wait for ever. Where nothing is asked of final states,
     it has come to an end when the program has, even if threads that are left go wrong in every execution, or stop at an
     assumption."""
@@ -163,6 +164,8 @@ def require_same_states(task: Task, name: str, explored: Result, searched: Resul
         extra = ours[about] - theirs[about] if not explored.cut else frozenset[object]()
         if about == "states" and (explored.violations or explored.blocked):
             extra -= {()}
+        if about == "deadlocks" and explored.statistics.get(LEFT_OUT):
+            missing = frozenset()
         if missing or extra:
             raise _disagreement(task, about, {name: explored, states.NAME: searched})
 
@@ -186,15 +189,26 @@ def _findings(result: Result) -> dict[str, frozenset[object]]:
 def differences(results: Sequence[Result]) -> list[str]:
     """What the results disagree about."""
     left_out = any(result.statistics.get(LEFT_OUT) for result in results)
-    if left_out:  # others may be cut in what was left out, and have deadlocks behind it
-        results = [replace(result, cut=0, deadlocks=bool(result.deadlocks)) for result in results]
+    if left_out:
+        results = [_beyond_what_is_left_out(result, results) for result in results]
     counted = not left_out and not any(result.statistics.get(ENDED_WAITING) for result in results)
     first, *others = (answer(result, counted=counted) for result in results)
     return [key for key in first if any(other[key] != first[key] for other in others)]
 
 
+def _beyond_what_is_left_out(result: Result, others: Sequence[Result]) -> Result:
+    """An engine that follows rounds of loops one by one may be cut, and does not see threads wait behind that."""
+    flags, deadlocks = dict(result.flags), bool(result.deadlocks)
+    for other in others if result.cut else ():
+        flags |= other.flags
+        deadlocks = deadlocks or bool(other.deadlocks)
+    return replace(result, cut=0, flags=flags, deadlocks=deadlocks)
+
+
 def contradictions(part: Result, whole: Result) -> list[str]:
     """What an engine found that was stopped, and another did not find that was not."""
+    if part.statistics.get(LEFT_OUT):
+        whole = _beyond_what_is_left_out(whole, (part,))
     found, known = answer(part), answer(whole)
     missing = [key for key in ("flags", "violations") if not _items(found[key]) <= _items(known[key])]
     if not part.states.keys() <= whole.states.keys():

@@ -11,6 +11,7 @@ from dekker.ir.instructions import Load
 from dekker.ir.passes import apply_passes
 from dekker.ir.passes.compile_atomics import compile_atomics
 from dekker.ir.passes.fences_of_c import fences_of_c
+from dekker.ir.passes.idling import leave_out_idling
 from dekker.ir.passes.reuse import reuse_freed_memory
 from dekker.ir.passes.specification import tighten
 from dekker.ir.passes.waiting import wait_in_loops
@@ -44,7 +45,7 @@ def prepare(program: Program, model: Model, *, unroll_waits: bool = False, reduc
         program = tighten(program, Load)
     waits = not unroll_waits and forgets_reads(model.program)
     quiet = reduce_updates and shipped_as(model) in QUIET_EXCHANGES
-    passes = (partial(wait_in_loops, quiet_exchanges=quiet, data_races=DATA_RACE in model.checks),)
+    passes = (leave_out_idling, partial(wait_in_loops, quiet_exchanges=quiet, data_races=DATA_RACE in model.checks))
     awaiting = apply_passes(program, passes) if waits else program
     compiled = compile_for(awaiting, model)
     require_fit(compiled, model)

@@ -50,6 +50,10 @@ struct CommitOrder {
   std::uint64_t most_waiting = 100'000;
   // What the model allows is still allowed without some reads and fences.
   bool forgets_reads = false;
+  // And with less dependencies, and if a read is weaker.
+  bool forgets_dependencies = false;
+  // The model has flags: executions that they mark are violations.
+  bool has_flags = false;
 };
 
 struct Limits {
@@ -62,6 +66,7 @@ struct Limits {
   bool stops_at_violation = false;  // or flag of the model
   bool finds_leaks = false;         // memory that is lost at the end is a violation
   bool stops_at_deadlock = true;    // they are violations
+  bool counts_executions = true;    // otherwise one may stand for those that renaming of threads makes of it
 };
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };
@@ -99,7 +104,8 @@ struct Statistics {
   std::uint64_t abandoned = 0;  // runs in which the model allowed no parameter for some event
   std::uint64_t cut = 0;
   std::uint64_t failed = 0;     // runs that end in a failed assertion
-  std::uint64_t left_out = 0;   // failures by chance of compare-exchanges that are only tried again
+  std::uint64_t left_out = 0;   // rounds of loops that make no difference
+  std::uint64_t up_to_renaming = 0;  // ends of runs that stand for those that renaming alike threads makes of them
   std::uint64_t stuck = 0;      // events that are not updates for which the model allowed no parameter
   std::uint64_t not_last = 0;   // or did not allow what comes last in coherence, as continuations rely on
   std::uint64_t commits = 0;
@@ -157,6 +163,11 @@ using Progress = std::function<bool(const Statistics&)>;
 // Of allocated objects, by start: offset and size.
 using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 
+// What is relied on where rounds of loops are left out, about a place in memory: that no run writes to it twice by events;
+// that none does so by a plain store; and that what the last plain or relaxed store wrote is what others read.
+enum class Reliance : std::uint8_t { one_write, no_plain_write, last_is_read };
+using Reliances = std::set<std::pair<Address, Reliance>>;
+
 // What exploring has found out about a program, and what was relied on since it started.
 // - The parts of allocated objects that programs access. Releasing an object writes to all of them that were known at the
 //   start, so that an access after that is seen as one that the model allows to come after those writes.
@@ -170,6 +181,9 @@ using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 //   known at the start. If not, the read waits for them, too.
 // - Whether the program ends although there are threads that the first one has not joined, so that they may wait then; and
 //   whether that was known at the start.
+// - Whether the program tells threads apart that would otherwise be explored up to renaming; and whether that was known at
+//   the start.
+// - What is relied on where rounds of loops are left out; and what of that was refuted.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;
@@ -187,6 +201,10 @@ struct Known {
   bool splits = false;
   bool ends_unjoined = false;
   bool ended_unjoined_before = false;
+  bool told_apart = false;
+  bool tells_apart = false;
+  Reliances relied_on;
+  Reliances refuted;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;
 
   bool operator==(const Known&) const = default;

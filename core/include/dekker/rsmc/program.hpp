@@ -81,7 +81,10 @@ struct EventClass {
   bool strong_release = false;  // a strong release is ordered before a later strong acquire
   bool strong_acquire = false;
   bool only_full_fences = false;  // no fence that orders some pairs only keeps it before what is later
+  std::uint8_t strength = 0;  // of its memory order; 0 for plain accesses
 };
+
+inline constexpr std::uint8_t relaxed_strength = 1;  // more is for those that synchronise
 
 enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8, all_pairs = 15 };
 

@@ -32,6 +32,7 @@ from dekker.ir.instructions import (
     Jump,
     Load,
     Measure,
+    Order,
     Print,
     Recycle,
     Refuse,
@@ -82,7 +83,22 @@ INSTRUCTION = DEFAULTS | dict.fromkeys(CLASS_FIELDS, 0)
 FLAGS = COMMON_FIELDS.index("flags")
 OWN, LOOSE, PIECE, SCOPED, LASTING, UNSET, COPY = 16, 32, 64, 128, 256, 512, 1024
 
-EventClass = tuple[list[int], int, int]
+EventClass = tuple[list[int], int, int, int]
+
+
+_STRENGTHS = dict.fromkeys(Order, 1) | {
+    Order.PLAIN: 0,
+    Order.ACQUIRE_PC: 2,
+    Order.ACQUIRE: 3,
+    Order.ACQ_REL: 3,
+    Order.SEQ_CST: 4,
+}
+"""Of reads: one may stand for another that is not stronger, if both or none are plain. Writes that release are as
+strong as reads that acquire."""
+
+
+def _strength(event: Event) -> int:
+    return _STRENGTHS[Order.ACQUIRE if event.kind == "W" and event.order is Order.RELEASE else event.order]
 
 
 @dataclass(kw_only=True)
@@ -141,7 +157,8 @@ class Encoder(Coder):
             local.strong_acquire,
             local.only_full_fences,
         )
-        return sets, sum(PAIR_BITS[pair] for pair in orders), sum(1 << i for i, flag in enumerate(flags) if flag)
+        pairs = sum(PAIR_BITS[pair] for pair in orders)
+        return sets, pairs, sum(1 << i for i, flag in enumerate(flags) if flag), _strength(event)
 
     def initial_class(self) -> int:
         return self.event_class(Event("W", INITIAL_THREAD, 0))

@@ -108,3 +108,6 @@ COMMIT_ORDERS: dict[str, CommitOrder] = {
 NOT_FOR_UPDATES: dict[str, frozenset[str]] = {"armv7": frozenset(("AMO", "X")), "rmo": frozenset((MAY_FAIL,))}
 """Tags of events for which no valid order is known. ARMv7 orders neither the halves of an update nor accesses of one
 location; under RMO an update is a fence only if it succeeds."""
+
+FORGET_DEPENDENCIES = frozenset(("sc", "tso", "pso", "cpp20", "rc11", "power", "aarch64", "riscv"))
+"""Models that allow an execution also if there are less dependencies in it, or if a read is weaker."""

@@ -108,13 +108,13 @@ def wait_in_loops(program: Program, *, quiet_exchanges: bool = False, data_races
         return program
     callees = Callees(program)
     functions = tuple(
-        _convert(function, _observed(program, function), callees, quiet_exchanges, data_races)
+        _convert(function, observed_registers(program, function), callees, quiet_exchanges, data_races)
         for function in program.functions
     )
     return program if functions == program.functions else replace(program, functions=functions)
 
 
-def _observed(program: Program, function: Function) -> frozenset[str]:
+def observed_registers(program: Program, function: Function) -> frozenset[str]:
     """The registers of the function that final states show."""
     prop = program.property
     formulas = [prop.condition.formula] if prop.condition is not None else []
