@@ -52,6 +52,7 @@ class Outputs:
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds, of CPU."
 )
 @click.option("--with", "tools", metavar="TOOLS", help=f"Of {', '.join(TOOLS)}; or none. Default: all on PATH.")
+@click.option("--verdict", is_flag=True, help="Ask for the verdict only, as dekker check does; no count is checked.")
 @click.option("--corpus", envvar="DEKKER_CORPUS", type=click.Path(path_type=Path), help="Folder of litmus tests.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the rows as JSON.")
 @click.option(
@@ -68,6 +69,7 @@ def command(  # noqa: PLR0913 — one argument per option
     repeat: int,
     timeout: float,
     tools: str | None,
+    verdict: bool,
     corpus: Path | None,
     json_file: Path | None,
     document: Path | None,
@@ -82,7 +84,7 @@ def command(  # noqa: PLR0913 — one argument per option
     _require_known_models(models)
     requests = [parse_request(text, models, corpus or OWN_CORPUS) for text in sets]
     cases = [case for request in requests for case in find_cases(request)]
-    options = Options(engine, repeat, timeout, tuple(chosen_tools(tools)))
+    options = Options(engine, repeat, timeout, tuple(chosen_tools(tools)), verdict)
     return _run(cases, options, Outputs(json_file, document))
 
 
@@ -139,6 +141,8 @@ def _run(cases: Sequence[Case], options: Options, outputs: Outputs) -> int:
     ending = ["", *legends(cases), *(conclusion.text for conclusion in conclusions(rows))]
     if pace is not None:
         ending.append(peers.pace_text(pace))
+    if mean := peers.mean_text(rows, pace):
+        ending.append(mean)
     if missing := missing_tools(rows):
         ending.append(f"not on PATH, so not compared: {', '.join(missing)}")
     print("\n".join(ending))

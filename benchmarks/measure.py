@@ -40,7 +40,8 @@ class Job:
     """`model` None stands for that of each test's architecture. `timeout_s` is per test, of CPU time for the engines
     that tell of their progress, and no further repetition begins once they have taken as long altogether. `flags` are
     for the compiler of C. `unroll_waits` is for litmus tests that are counted as herd does, `buffer` for the states
-    engine."""
+    engine. Where only the `verdict` is asked for, the run ends with the first violation, and numbers of executions mean
+    nothing."""
 
     files: list[str]
     model: str | None = None
@@ -51,6 +52,7 @@ class Job:
     unroll: int = DEFAULT_UNROLL
     unroll_waits: bool = False
     buffer: int | None = None
+    verdict: bool = False
 
 
 @dataclass
@@ -114,7 +116,13 @@ def _tasks(job: Job, found: Measurement) -> dict[str, Task]:
             found.parse_s += _cpu_seconds() - started
             model = load_model(job.model or default_model(program.architecture))
             program = prepare(program, model, unroll_waits=job.unroll_waits)
-            limits = Limits(job.unroll, timeout_s=_patience_s(job), counts_known_rounds=not in_c)
+            limits = Limits(
+                job.unroll,
+                timeout_s=_patience_s(job),
+                stop_at_first=job.verdict,
+                counts_known_rounds=not in_c,
+                counts_executions=not job.verdict,
+            )
             tasks[file] = Task(program, model, limits, search=Search(buffer=job.buffer))
         except DekkerError as error:
             found.refused[file] = error.diagnostic.message

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import geometric_mean
 
 from benchmarks.row import Options, Row, run_case
 from benchmarks.sets.c_families import C_FAMILIES, FIB, family_case
@@ -65,6 +66,19 @@ def ratio(row: Row, pace: float | None) -> float | None:
     if peer is None or pace is None or row.own_s is None:
         return None
     return row.own_s / pace / peer.seconds
+
+
+def mean_text(rows: Sequence[Row], pace: float | None) -> str | None:
+    """The geometric mean over the families, of each its own mean, so that none counts more for having more sizes."""
+    ratios: dict[str, list[float]] = {}
+    for row in rows:
+        scaled = ratio(row, pace)
+        if scaled is not None:
+            ratios.setdefault(row.case.label.split()[0], []).append(scaled)
+    if not ratios:
+        return None
+    mean = geometric_mean([geometric_mean(of_family) for of_family in ratios.values()])
+    return f"geometric mean of scaled, over {len(ratios)} families: {mean:.2g}"
 
 
 def pace_text(pace: float) -> str:

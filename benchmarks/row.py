@@ -28,6 +28,7 @@ class Options:
     repeat: int = 3
     timeout_s: float = 60.0
     tools: tuple[Tool, ...] = ()
+    verdict: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,12 @@ def run_case(case: Case, options: Options) -> Row:
             case.unroll,
             is_generated,
             case.buffer,
+            options.verdict,
         )
         measured, failure = _measured(job)
         tools = tuple(_beside(tool, case, files, measured, options, folder) for tool in options.tools)
-        problems = (*_wrong_counts(case, measured), *_violations(case, measured))
+        wrong_counts = () if options.verdict else _wrong_counts(case, measured)
+        problems = (*wrong_counts, *_violations(case, measured))
     return Row(case, measured, tools, problems, (*failure, *_notes(measured)))
 
 

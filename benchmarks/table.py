@@ -234,6 +234,7 @@ def as_json(rows: Sequence[Row], options: Options, pace: float | None = None) ->
         "engine": options.engine,
         "repeat": options.repeat,
         "timeout_s": options.timeout_s,
+        "verdict": options.verdict,
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "pace": pace,
