@@ -297,16 +297,33 @@ def test_a_result_that_is_fetched_while_the_client_closes_arrives(
     """Otherwise the thread that fetches it waits forever, and the process for that thread."""
     fetching, fetch = threading.Event(), distributed.Future.result
 
-    def slow_fetch(future: Any) -> Any:
+    def slow_fetch(future: Any, timeout: float) -> Any:
         fetching.set()
         time.sleep(0.5)
-        return fetch(future)
+        return fetch(future, timeout)
 
     monkeypatch.setattr(distributed.Future, "result", slow_fetch)
     with dask_crew(address) as crew:
         promise = crew.submit(int, "7")
         assert fetching.wait(60)
     assert promise.result(timeout=60) == 7
+
+
+def test_a_result_that_never_arrives_keeps_nobody_from_ending(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As happens if it is cancelled while it is fetched: Dask asks for it, is told that it is not there, and waits."""
+    fetching = threading.Event()
+
+    def fetch_in_vain(future: Any, timeout: float | None = None) -> Any:
+        fetching.set()
+        time.sleep(3600 if timeout is None else timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed.Future, "result", fetch_in_vain)
+    with dask_crew(address) as crew:
+        promise = crew.submit(int, "7")
+        assert fetching.wait(60)
+        promise.cancel()
+    assert promise.cancelled()
 
 
 def test_an_interrupt_while_a_local_cluster_starts_is_heeded(

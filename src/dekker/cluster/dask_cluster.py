@@ -32,6 +32,8 @@ CONNECT_S = 10.0
 WORKERS_S = 10.0
 """How long to wait for the first worker."""
 LOOK_FOR_WORKERS_S = 1.0
+FETCH_S = 1.0
+"""How long to wait for a result the first time that it is asked for."""
 MOST_DEATHS = 3
 """Times that Dask gives up a task because workers died that had it (each time after some); then it is the task's
 fault."""
@@ -79,10 +81,10 @@ class DaskCrew(Crew):
     ) -> None:
         """In a thread of Dask's. Whatever happens, the promise is kept."""
         try:
-            with self._fetching:
-                if promise.done() or self._is_closed:
-                    return
-                version, result = sent.result()
+            fetched = self._fetched(promise, sent)
+            if fetched is None:
+                return
+            version, result = fetched
             if version != dekker_version():
                 raise _other_version(version)
             promise.set_result(result)
@@ -97,6 +99,19 @@ class DaskCrew(Crew):
             _break(promise, self._lost())
         except BaseException as error:
             _break(promise, error)
+
+    def _fetched(self, promise: Future[Any], sent: distributed.Future) -> tuple[str, Any] | None:
+        """Nothing if nobody waits for it any more. Dask waits forever for what was cancelled while it was fetched, so
+        it is asked again and again."""
+        patience = FETCH_S
+        while True:
+            with self._fetching:
+                if promise.done() or self._is_closed:
+                    return None
+                with suppress(TimeoutError):
+                    fetched: tuple[str, Any] = sent.result(timeout=patience)
+                    return fetched
+            patience *= 2
 
     def close(self) -> None:
         """Dask waits forever for a result that is fetched while its client closes, and the process for Dask."""
