@@ -68,7 +68,7 @@ def test_a_spin_with_back_off_waits_for_ever(tmp_path: Path, engine: str | None)
     text = "void *f(void *a) { int n = 1; while (!atomic_load(&flag)) n = n < 64 ? 2 * n : 1; }" + RUN
     chosen = [] if engine is None else ["--engine", engine]
     outcome = dekker("check", source(tmp_path, text), "-m", "tso", *chosen)
-    assert (outcome.status, "deadlock: 2 threads wait for ever" in outcome.out) == (1, True), outcome.out
+    assert (outcome.status, "threads wait for ever" in outcome.out) == (1, True), outcome.out
 
 
 @pytest.mark.parametrize("name", ["an assumption that fails", "a spin with a counter"])

@@ -110,7 +110,10 @@ def test_an_endless_loop_that_starts_threads_has_a_bound(tmp_path: Path) -> None
 def test_hundreds_of_threads_run(tmp_path: Path) -> None:
     body = "pthread_t t[300]; for (int i = 0; i < 300; i++) pthread_create(&t[i], 0, f, 0);"
     outcome = check(tmp_path, f"{THREADS}int main(void) {{ {body} }}")
-    assert (outcome.status, outcome.out) == (0, "SAFE under sc: 1 complete execution (rsmc)\n")
+    assert (outcome.status, outcome.out) == (
+        0,
+        "SAFE under sc: 1 complete execution, up to the names of alike threads (rsmc)\n",
+    )
 
 
 def test_large_arrays_on_the_stack_are_fine(tmp_path: Path) -> None:

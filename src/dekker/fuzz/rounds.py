@@ -7,7 +7,7 @@ Threads hand on small numbers; what they store in places of their own is read by
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg
@@ -28,6 +28,7 @@ from dekker.ir.instructions import (
 )
 from dekker.ir.program import Function, Object, Program, Thread
 from dekker.ir.property import MemoryValue, Observable, Property, RegisterValue
+from dekker.records import dataclass
 
 SHARED = ("x", "y")
 OWN = ("n0", "n1", "n2")

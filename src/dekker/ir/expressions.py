@@ -82,6 +82,18 @@ def is_unset(expression: Expr) -> bool:
     return isinstance(expression.operand if isinstance(expression, Unary) else expression, Unset)
 
 
+def has_unset(expression: Expr) -> bool:
+    """Whether anything in it is what a variable holds to which nothing was assigned."""
+    match expression:
+        case Unary(_, _, operand):
+            return has_unset(operand)
+        case Binary(_, _, left, right):
+            return has_unset(left) or has_unset(right)
+        case Select(condition, then, other):
+            return has_unset(condition) or has_unset(then) or has_unset(other)
+    return isinstance(expression, Unset)
+
+
 ZERO = Const(0)
 ONE = Const(1)
 

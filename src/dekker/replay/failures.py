@@ -139,20 +139,28 @@ def _waits_for_ever(run: ThreadRun, runs: Sequence[ThreadRun], execution: Execut
         return False
     if run.waits_for >= 0:
         return runs[run.waits_for].end not in (COMPLETE, STOPPED)
-    reads = _last_round(run, execution)
+    reads = _last_round(run, execution, "R")
     sources = [source for source, read in pairs(execution.relations["rf"]) if read in reads]
-    return not any(execution.relations["co"][source] for source in sources)
+    newer = execution.relations["co"]
+    return not any(newer[source] for source in sources) and all(
+        _changes_nothing(write, _members(newer[write]), execution) for write in _last_round(run, execution, "W")
+    )
+
+
+def _changes_nothing(write: int, newer: Sequence[int], execution: Execution) -> bool:
+    """However often it is done again."""
+    return all(execution.events[other].value == execution.events[write].value for other in newer)
 
 
 def waiting_reads(runs: Sequence[ThreadRun], execution: Execution) -> frozenset[int]:
     """What threads that wait have read in their last round."""
     waiting = (run for run in runs if run.end == WAITING and run.waits_for < 0 and not run.is_idle)
-    return frozenset(read for run in waiting for read in _last_round(run, execution))
+    return frozenset(read for run in waiting for read in _last_round(run, execution, "R"))
 
 
-def _last_round(run: ThreadRun, execution: Execution) -> set[int]:
+def _last_round(run: ThreadRun, execution: Execution, kind: str) -> set[int]:
     first = next((n for n, e in enumerate(execution.events) if e.thread == run.thread), 0)
-    return {first + index for index in range(run.last_round, len(run.done)) if run.done[index].event.kind == "R"}
+    return {first + index for index in range(run.last_round, len(run.done)) if run.done[index].event.kind == kind}
 
 
 # --- lost memory

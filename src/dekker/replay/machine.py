@@ -168,6 +168,8 @@ class Machine:
         self.heads: dict[str, frozenset[int]] = {}
         self.live: dict[str, list[frozenset[Resource]]] = {}
         self.visits: dict[tuple[Visit, ...], int] = {}
+        self.begun = 0
+        self.must_wait = False
 
     # --- running
 
@@ -217,6 +219,7 @@ class Machine:
                 return True
             instruction = call.function.body[call.pc]
             self.note_round(call)
+            self.begun = self.taken
             call.pc += 1
             handler = self.handler(instruction)
             handler(self, instruction)
@@ -248,6 +251,8 @@ class Machine:
             how = "does not come to an end" if self.run.end == STOPPED else "ends"
             how = "is never started" if self.run.end == UNBORN else how
             raise Mismatch(f"{self.name} {how}, but its trace goes on with {self.describe(self.trace[self.taken])}")
+        if self.must_wait and self.run.end == COMPLETE:
+            raise Mismatch(f"{self.name} goes on behind an exchange that only reads, which nobody waits with")
         if self.run.end != UNBORN:
             self.run.registers = {name: word.value for name, word in self.first_call.registers.items()}
         return self.run
@@ -259,14 +264,14 @@ class Machine:
 
     def stop(self) -> End:
         """The trace ends in the middle of what the thread does."""
-        last_round = self.visits.get(self.visit())
+        last_round = self.visits.get(self.visit()) if self.taken == self.begun else None
         if self.may_stop or last_round is None:
             return self.end(FAILED if self.may_stop else STOPPED)
         self.run.last_round = last_round
         return self.end(WAITING)
 
     def visit(self) -> tuple[Visit, ...]:
-        """What the thread goes on with in each of its calls: the instruction that is next, and the values that it may
+        """What the thread goes on with in each of its calls, at the beginning of an instruction: the instruction that is next, and the values that it may
         still read."""
         inner = self.calls[-1]
         return tuple(self.visit_of(call, self.instruction if call is inner else call.pc) for call in self.calls)
@@ -356,7 +361,8 @@ class Machine:
         item = self.peek()
         if item is None:
             raise self.stop()
-        self.note_visit()
+        if self.taken == self.begun:
+            self.note_visit()
         if item.kind != kind or item.instruction != self.instruction:
             raise Mismatch(f"{self.name} does {wanted}{self.where()}, its trace has {self.describe(item)}")
         self.taken += 1

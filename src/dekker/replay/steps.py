@@ -99,6 +99,7 @@ def _update_tags(instruction: Rmw | CompareExchange) -> frozenset[str]:
 
 def _quiet_exchange(machine: Machine, instruction: Rmw, address: Word, operand: Word) -> None:
     """It found what it would write, and its thread waits."""
+    machine.must_wait = not instruction.quiet
     tags = frozenset(("AMO", "QUIET"))
     _, old = machine.read(address, instruction.size, instruction.order, tags)
     if old.value != operand.value:

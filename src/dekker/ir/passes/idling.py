@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from dekker.ir.expressions import Binary, Const, Reg, registers
+from dekker.ir.expressions import Binary, Const, Reg, has_unset, registers
 from dekker.ir.flow import Resource, defined, live_where, predecessors, successors
 from dekker.ir.instructions import Assign, Branch, Instruction, Jump
 from dekker.ir.passes.waiting import observed_registers
@@ -65,10 +65,11 @@ def _is_in_loop(function: Function, index: int) -> bool:
 
 
 def _pure_registers(function: Function) -> frozenset[str]:
-    """Those that are computed from numbers alone, wherever they are assigned to."""
+    """Those that are computed from numbers alone, wherever they are assigned to. What nothing was assigned to is no
+    number: a branch that depends on it is an error."""
     impure: set[Resource] = set(function.parameters)
     for instruction in function.body:
-        if not isinstance(instruction, Assign):
+        if not isinstance(instruction, Assign) or has_unset(instruction.value):
             impure |= defined(instruction)
     assigned = [instruction for instruction in function.body if isinstance(instruction, Assign)]
     while found := {step.dst for step in assigned if not impure.isdisjoint(registers(step.value))} - impure:
@@ -111,7 +112,7 @@ def _idle_branches(function: Function, pure: frozenset[str], meetings: dict[int,
     candidates = {
         index: _reached(function, successors(function, index), meeting)
         for index, meeting in meetings.items()
-        if _condition_registers(function.body[index]) <= pure
+        if _is_of(pure, function.body[index])
     }
     candidates = {
         index: region
@@ -127,9 +128,9 @@ def _idle_branches(function: Function, pure: frozenset[str], meetings: dict[int,
             del candidates[index]
 
 
-def _condition_registers(instruction: Instruction) -> frozenset[str]:
-    assert isinstance(instruction, Branch)
-    return registers(instruction.condition)
+def _is_of(pure: frozenset[str], branch: Instruction) -> bool:
+    assert isinstance(branch, Branch)
+    return registers(branch.condition) <= pure and not has_unset(branch.condition)
 
 
 def _reached(function: Function, starts: tuple[int, ...], barrier: int) -> frozenset[int]:

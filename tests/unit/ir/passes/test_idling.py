@@ -58,6 +58,7 @@ STAYS = {
     "no end": BACK_OFF.replace("i sge.32 pause", "i eq.32 pause"),
     "a step back": BACK_OFF.replace("i = i add.32 1", "i = i sub.32 1"),
     "an end that moves": BACK_OFF.replace("i = i add.32 1", "i = i add.32 1\n  pause = pause add.32 1"),
+    "a number that nobody has set": BACK_OFF.replace("pause = 1", "pause = zext.32 unset"),
     "a store of the counter": BACK_OFF + "  store.4 [&y] = i\n",
 }
 

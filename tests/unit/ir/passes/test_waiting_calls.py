@@ -120,7 +120,8 @@ def test_the_states_are_those_of_the_loop(name: str, model: str) -> None:
     after = axiomatic.run(Task(converted, load_model(model), Limits(unroll=2)))
     explored = rsmc.run(Task(converted, load_model(model), Limits(unroll=2)))
     assert set(before.states) == set(after.states) == set(explored.states)
-    assert (after.deadlocks, after.blocked > 0) == (explored.deadlocks, explored.blocked > 0)
+    assert after.deadlocks == explored.deadlocks
+    assert after.blocked > 0 or not explored.blocked, "where a thread waits in vain may be left out"
     assert (after.deadlocks > 0) is not lock, "without a lock the thread waits for ever if it misses the 1"
 
 
