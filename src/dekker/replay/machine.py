@@ -252,7 +252,7 @@ class Machine:
             how = "is never started" if self.run.end == UNBORN else how
             raise Mismatch(f"{self.name} {how}, but its trace goes on with {self.describe(self.trace[self.taken])}")
         if self.must_wait and self.run.end == COMPLETE:
-            raise Mismatch(f"{self.name} goes on behind an exchange that only reads, which nobody waits with")
+            raise Mismatch(f"{self.name} ends, but an exchange before has no write in its trace")
         if self.run.end != UNBORN:
             self.run.registers = {name: word.value for name, word in self.first_call.registers.items()}
         return self.run
