@@ -271,8 +271,8 @@ class Machine:
         return self.end(WAITING)
 
     def visit(self) -> tuple[Visit, ...]:
-        """What the thread goes on with in each of its calls, at the beginning of an instruction: the instruction that is next, and the values that it may
-        still read."""
+        """What the thread goes on with in each of its calls, at the beginning of an instruction: the instruction that
+        is next, and the values that it may still read."""
         inner = self.calls[-1]
         return tuple(self.visit_of(call, self.instruction if call is inner else call.pc) for call in self.calls)
 
