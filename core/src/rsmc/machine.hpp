@@ -611,6 +611,7 @@ class Machine {
   bool finds_again(const ThreadState<W>& state, const Event<W>& e, std::size_t& next, const Looks& looks, const Sources<W>& control);
   bool is_repeated(const Event<W>& store, const Event<W>& other, const Looks& looks, const Sources<W>& control) const;
   bool is_overwritten(const ThreadState<W>& state, const Event<W>& store, std::size_t from) const;
+  bool is_stored_again(const ThreadState<W>& state, std::size_t store) const;
   static bool is_store(const Event<W>& e);
   bool is_harmless(const Event<W>& e) const;
   bool fails_as_chosen(const Event<W>& e) const;
