@@ -60,4 +60,7 @@ TEST(what_depends_on_where_the_memory_of_a_thread_lies_is_noticed) {
   CHECK(told.by(BinaryOperator::add, 64, array + 8, 8));
   CHECK(told.by(BinaryOperator::ult, 64, array, array + 16));
   CHECK(told.by(UnaryOperator::zext, 8, array));
+  CHECK(told.by_making(array - 8, 16, array + 8));
+  CHECK(!told.by_making(array, 8, array + 8));
+  CHECK(!told.by_making(array - 8, 4, array - 4));
 }

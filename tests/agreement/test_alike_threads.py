@@ -56,6 +56,7 @@ int main(void) {
 """
 ADD = "atomic_fetch_add(&x, 1);"
 PUSH = "do n->next = atomic_load(&top); while (!atomic_compare_exchange_strong(&top, &n->next, n));"
+IN_FRONT = "int *v = done - 1;"
 SHUFFLED = "(int)(((uintptr_t)n >> 33) ^ ((uintptr_t)n >> 32))"
 
 
@@ -105,6 +106,8 @@ def test_what_is_the_same_for_all_tells_nobody_apart(body: str, tmp_path: Path) 
         (f"struct node *n = malloc(sizeof *n); atomic_fetch_add(&x, {SHUFFLED}); free(n);", "", "", ""),
         ("done[me] = atomic_fetch_add(&x, 1);", "", "", "assert(done[0] != 5);"),
         ("done[me] = 1; atomic_fetch_add(&x, done[0] < 5);", "", "", ""),
+        ("done[me] = atomic_fetch_add(&x, 1);", "", "", f"{IN_FRONT} for (int i = 1; i < 3; i++) assert(v[i] < 5);"),
+        (f"done[me] = 1; {IN_FRONT} atomic_fetch_add(&x, v[1 + !atomic_load(&x)] < 5);", "", "", ""),
     ],
 )
 def test_what_differs_tells_threads_apart(body: str, starting: str, joining: str, after: str, tmp_path: Path) -> None:
@@ -112,6 +115,13 @@ def test_what_differs_tells_threads_apart(body: str, starting: str, joining: str
     exact, found = (explored(program, "sc", counts=counts) for counts in (True, False))
     assert exact.complete_executions == found.complete_executions
     assert exact.flags.keys() == found.flags.keys()
+
+
+def test_an_address_may_be_computed_before_there_are_threads(tmp_path: Path) -> None:
+    text = THREADS % ("done[me] = atomic_fetch_add(&x, 1);", "", "", "assert(early[0] <= early[1]);")
+    before = "int *volatile front = done - 1; int *early = front; early++;\n  pthread_t t[3];"
+    program = read_program(text.replace("pthread_t t[3];", before), tmp_path, ())
+    assert explored(program, "sc", counts=False).violations
 
 
 def test_one_of_two_kinds_is_told_from_the_other(tmp_path: Path) -> None:

@@ -173,6 +173,28 @@ def test_who_counts_does_not_wait(tmp_path: Path, loop: str) -> None:
     assert explored(program, "sc", reduction=True, unroll=4).violations
 
 
+CHANGES = {
+    "there and back": ("", "int p = load(&y), q = load(&y); assert(!(p && !q)); atomic_store(&x, 1);"),
+    "seen only late": ("store(&z, 1);", "if (load(&z)) { int q = load(&y); assert(q); } atomic_store(&x, 1);"),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("more", "other"), CHANGES.values(), ids=CHANGES.keys())
+def test_a_round_that_stores_twice_to_one_place_is_followed(tmp_path: Path, more: str, other: str, model: str) -> None:
+    """The place goes from 1 to 0 only in the second round."""
+    one = f"do {{ store(&y, 0); store(&y, 1); {more} }} while (!load(&x));"
+    text = both(one, other).replace("load(&", "LOAD(&").replace(" store(&", " STORE(&")
+    macros = """atomic_int z;
+    #define LOAD(place) atomic_load_explicit(place, relaxed)
+    #define STORE(place, value) atomic_store_explicit(place, value, relaxed)
+    """
+    program = from_c(tmp_path, text.replace("int n;", f"int n;\n{macros}"))
+    assert explored(program, model, reduction=True).violations
+    check(program, model)
+
+
 RACES = {
     "what is read is not written yet": (
         """int e = atomic_load_explicit(&y, relaxed);

@@ -76,6 +76,7 @@ class Machine {
     renames_ = false;
     evaluated_.clear();
     applied_.clear();
+    made_alone_.clear();
   }
   void share_out(const std::vector<SharedOut>& arrays, const std::set<std::int32_t>& open, const std::set<std::int32_t>& followed);
   const OwnPlaces& own_places() const { return own_places_; }
@@ -430,7 +431,7 @@ class Machine {
   };
   struct Applied {
     Node node;
-    Value a, b;
+    Value a, b, result;
     std::int32_t expression;  // that it is part of, or none
   };
 
@@ -611,6 +612,7 @@ class Machine {
   bool finds_again(const ThreadState<W>& state, const Event<W>& e, std::size_t& next, const Looks& looks, const Sources<W>& control);
   bool is_repeated(const Event<W>& store, const Event<W>& other, const Looks& looks, const Sources<W>& control) const;
   bool is_overwritten(const ThreadState<W>& state, const Event<W>& store, std::size_t from) const;
+  bool is_stored_again(const ThreadState<W>& state, std::size_t store) const;
   static bool is_store(const Event<W>& e);
   bool is_harmless(const Event<W>& e) const;
   bool fails_as_chosen(const Event<W>& e) const;
@@ -651,6 +653,7 @@ class Machine {
   std::optional<Value> operation_value(const Node& node) const;
   void note_applied(const Applied& applied) const;
   bool tells_address(const Applied& applied) const;
+  void note_made(const Applied& applied) const;
 
   const Program& program_;
   const CommitOrder& order_;
@@ -680,6 +683,7 @@ class Machine {
   // Until it is known which arrays are shared out: what was computed meanwhile.
   std::vector<Evaluated> evaluated_;
   mutable std::vector<Applied> applied_;
+  mutable std::set<Value> made_alone_;
   // Whose values are to be addresses in the part of an array that is a thread's own, and who may begin with another part.
   std::vector<bool> open_expressions_, followed_expressions_;
   std::int32_t evaluating_ = none;

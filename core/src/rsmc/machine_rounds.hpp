@@ -111,14 +111,14 @@ bool Machine<W>::is_back(ThreadState<W>& state, const Arrival<W>& before, const 
   return true;
 }
 
-// Reads, and stores in front of them.
+// Reads, and stores in front of them, each to another place: what the next round stores is there already then.
 template <std::size_t W>
 bool Machine<W>::is_round(const ThreadState<W>& state, std::size_t from, const Sources<W>& control) const {
   bool has_read = false;
   for (std::size_t i = from; i < state.events.size(); ++i) {
     const Event<W>& e = events_[state.events[i]];
     if (!is_harmless(e) || !is_settled_enough(e, control)) return false;
-    if (is_store(e) && (has_read || !order_.in_order)) return false;
+    if (is_store(e) && (has_read || !order_.in_order || is_stored_again(state, i))) return false;
     has_read = has_read || e.kind == EventKind::read;
   }
   return has_read;
@@ -269,6 +269,18 @@ bool Machine<W>::is_overwritten(const ThreadState<W>& state, const Event<W>& sto
     if (is_store(e) && e.size == store.size && value(e.address_node) == value(store.address_node)) return true;
   }
   return false;
+}
+
+template <std::size_t W>
+bool Machine<W>::is_stored_again(const ThreadState<W>& state, std::size_t store) const {
+  const Event<W>& e = events_[state.events[store]];
+  const Address start = *value(e.address_node);
+  return std::any_of(state.events.begin() + static_cast<std::ptrdiff_t>(store) + 1, state.events.end(), [&](EventId id) {
+    const Event<W>& other = events_[id];
+    if (!is_store(other)) return false;
+    const std::optional<Value> address = value(other.address_node);
+    return !address || (*address < start + e.size && start < *address + other.size);
+  });
 }
 
 // ---- What a round may consist of

@@ -59,8 +59,10 @@ void Machine<W>::share_out(const std::vector<SharedOut>& arrays, const std::set<
     if (open.contains(evaluated.expression)) require_own(evaluated);
   for (const Applied& applied : applied_)
     if (tells_address(applied)) note_told_apart();
+  if (std::ranges::any_of(made_alone_, [&](Value address) { return own_places_.is_named(address); })) note_told_apart();
   evaluated_.clear();
   applied_.clear();
+  made_alone_.clear();
 }
 
 template <std::size_t W>
@@ -200,27 +202,43 @@ std::optional<Value> Machine<W>::operation_value(const Node& node) const {
   if (!a || node.kind == Node::Kind::tainted) return a;
   if (node.kind == Node::Kind::select) return value(*a != 0 ? node.b : node.c);
   if (node.kind == Node::Kind::unary) {
-    if (renames_) note_applied({node, *a, 0, evaluating_});
-    return apply(static_cast<UnaryOperator>(node.operation), node.width, *a);
+    const Value result = apply(static_cast<UnaryOperator>(node.operation), node.width, *a);
+    if (renames_) note_applied({node, *a, 0, result, evaluating_});
+    return result;
   }
   const std::optional<Value> b = value(node.b);
   if (!b) return std::nullopt;
-  if (renames_) note_applied({node, *a, *b, evaluating_});
-  if (node.kind == Node::Kind::update) return apply(static_cast<UpdateOperator>(node.operation), node.width, *a, *b);
-  return apply(static_cast<BinaryOperator>(node.operation), node.width, *a, *b);
+  const Value result = node.kind == Node::Kind::update
+                           ? apply(static_cast<UpdateOperator>(node.operation), node.width, *a, *b)
+                           : apply(static_cast<BinaryOperator>(node.operation), node.width, *a, *b);
+  if (renames_) note_applied({node, *a, *b, result, evaluating_});
+  return result;
 }
 
 template <std::size_t W>
 void Machine<W>::note_applied(const Applied& applied) const {
   if (tells_address(applied)) note_told_apart();
-  if (!are_shared_out_ && !is_alone_) applied_.push_back(applied);
+  if (is_alone_) note_made(applied);
+  else if (!are_shared_out_) applied_.push_back(applied);
+}
+
+// The only thread computes the address of an object from what is none. Which arrays are shared out is found from the
+// addresses in its code, and this is none of them.
+template <std::size_t W>
+void Machine<W>::note_made(const Applied& applied) const {
+  const auto behind = std::ranges::upper_bound(program_.objects, applied.result, {}, &ObjectRange::start);
+  if (behind == program_.objects.begin()) return;
+  const ObjectRange& object = *std::prev(behind);
+  const auto is_of_object = [&](Value value) { return value >= object.start && value - object.start <= object.size; };
+  if (is_of_object(applied.result) && !is_of_object(applied.a) && !is_of_object(applied.b)) made_alone_.insert(applied.result);
 }
 
 template <std::size_t W>
 bool Machine<W>::tells_address(const Applied& applied) const {
-  const auto& [node, a, b, expression] = applied;
+  const auto& [node, a, b, result, expression] = applied;
   const bool is_followed = own_places_.has_arrays() && expression != none && followed_expressions_[at(expression)];
   if (is_followed && !own_places_.is_on_heap(a) && !own_places_.is_on_heap(b)) return false;
+  if (told_addresses_.by_making(a, b, result)) return true;
   switch (node.kind) {
     case Node::Kind::unary: return told_addresses_.by(static_cast<UnaryOperator>(node.operation), node.width, a);
     case Node::Kind::update: return told_addresses_.by(static_cast<UpdateOperator>(node.operation), node.width, a, b);

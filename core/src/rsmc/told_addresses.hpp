@@ -11,6 +11,9 @@ class ToldAddresses {
  public:
   explicit ToldAddresses(const OwnPlaces& places) : places_(places) {}
 
+  // An address comes from what is none: it is of one thread, whoever computes it.
+  bool by_making(Value left, Value right, Value result) const { return is_named(result) && !is_named(left) && !is_named(right); }
+
   bool by(UnaryOperator operation, unsigned width, Value operand) const {
     if (!is_named(operand)) return false;
     const bool extends = operation == UnaryOperator::zext || operation == UnaryOperator::sext;

@@ -15,6 +15,7 @@ threads can see stays as it is:
   read by an instruction that matters.
 - A branch that may come back to itself goes only if it counts to its end: as long as a register, to which each round
   adds one, is less than what no round changes.
+- A branch stays if one of its ways never ends (`if (n == 3) for (;;);`).
 """
 
 from __future__ import annotations
@@ -114,10 +115,11 @@ def _idle_branches(function: Function, pure: frozenset[str], meetings: dict[int,
         for index, meeting in meetings.items()
         if _is_of(pure, function.body[index])
     }
+    ending = _reaching_end(function)
     candidates = {
         index: region
         for index, region in candidates.items()
-        if index not in region or _counts_to_end(function, index, region)
+        if region <= ending and (index not in region or _counts_to_end(function, index, region))
     }
     while True:
         mattering = _mattering(function, candidates.keys(), observed)
@@ -141,6 +143,19 @@ def _reached(function: Function, starts: tuple[int, ...], barrier: int) -> froze
         if index not in found and index < len(function.body):
             found.add(index)
             pending += [step for step in successors(function, index) if step != barrier]
+    return frozenset(found)
+
+
+def _reaching_end(function: Function) -> frozenset[int]:
+    """The instructions from which there is a way to the end."""
+    before = predecessors(function)
+    found: set[int] = set()
+    pending = [len(function.body), *(i for i in range(len(function.body)) if not successors(function, i))]
+    while pending:
+        index = pending.pop()
+        if index not in found:
+            found.add(index)
+            pending += before[index]
     return frozenset(found)
 
 

@@ -59,6 +59,7 @@ STAYS = {
     "a step back": BACK_OFF.replace("i = i add.32 1", "i = i sub.32 1"),
     "an end that moves": BACK_OFF.replace("i = i add.32 1", "i = i add.32 1\n  pause = pause add.32 1"),
     "a number that nobody has set": BACK_OFF.replace("pause = 1", "pause = zext.32 unset"),
+    "a way without end": BACK_OFF.replace("rest:\n", "rest:\n  branch pause ne.32 2 -> on\nstop:\n  jump stop\non:\n"),
     "a store of the counter": BACK_OFF + "  store.4 [&y] = i\n",
 }
 
