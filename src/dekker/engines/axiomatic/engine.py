@@ -26,6 +26,7 @@ from dekker.engines.axiomatic.own_values import breaks_trust
 from dekker.engines.axiomatic.path import Discovered, Path
 from dekker.engines.axiomatic.paths import thread_paths
 from dekker.engines.axiomatic.release import reads_after_release, use_after_free, writes_after_release
+from dekker.engines.axiomatic.rounds import program_loops
 from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED, UNSUPPORTED, start_address
 from dekker.engines.axiomatic.traces import trace
@@ -142,7 +143,7 @@ class _Oracle:
             return
 
     def accepted(self) -> Iterator[Accepted]:
-        structures = self._grown_structures() if is_dynamic(self.program) else self._structures()
+        structures = self._grown_structures() if self._grows() else self._structures()
         for structure in structures:
             yield from self._consistent_coherence(structure)
 
@@ -162,6 +163,11 @@ class _Oracle:
             self._check_limits()
             paths.append(path)
         return paths
+
+    def _grows(self) -> bool:
+        """Which rounds of loops count may depend on who writes where."""
+        has_open_rounds = not self.task.limits.counts_known_rounds and any(program_loops(self.program).values())
+        return has_open_rounds or is_dynamic(self.program)
 
     def _grown_structures(self) -> Iterator[Structure]:
         limits, model = self.task.limits, self.task.model
