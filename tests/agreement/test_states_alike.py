@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.cli.calls import dekker
 from tests.reference.engine_agreement import read_program
 from tests.unit.frontends.c.programs import needs_compiler
 
@@ -85,6 +86,12 @@ def test_what_is_counted_is_exact_where_more_than_the_verdict_is_asked() -> None
     for limits, search, n_states in cases:
         report = check((str(COUNTED),), CheckOptions("sc", "states", limits, flags=flags, search=search))
         assert report.result.statistics["states"] == n_states
+
+
+def test_exact_states_are_of_threads_told_apart() -> None:
+    for option, counted in ((("--exact",), "15 states,"), ((), "5 states up to renaming of threads,")):
+        outcome = dekker("check", str(COUNTED), "-m", "sc", "--engine", "states", *option, "--", "-DN=3", "-DUPDATE")
+        assert outcome.out.startswith(f"SAFE under sc: {counted}")
 
 
 PRELUDE = """\

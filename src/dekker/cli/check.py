@@ -69,7 +69,9 @@ STATUS = {
 @click.option("--no-deadlocks", is_flag=True, help="Threads that wait for ever are no violation.")
 @click.option("--nondet", type=NUMBERS, metavar="LOW..HIGH", help="What __VERIFIER_nondet_int gives.  [default: -1..2]")
 @click.option("--keep-going", is_flag=True, help="Explore everything, not only up to the first violation.")
-@click.option("--exact", is_flag=True, help="Count each execution, also where only the names of threads differ.")
+@click.option(
+    "--exact", is_flag=True, help="Count each execution or state, also where only the names of threads differ."
+)
 @click.option("--estimate", is_flag=True, help="Only estimate how many executions there are, by random probes.")
 @click.option("--cc", metavar="COMMAND", help="Another clang than the one that comes with Dekker.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the answer as a JSON object; - is stdout.")
@@ -142,7 +144,7 @@ def command(
         cc,
         leaks,
         nondet,
-        search,
+        replace(search, exact=True) if exact else search,
         jobs=jobs,
         checkpoint=checkpoint,
         dialect=dialect,
