@@ -25,6 +25,7 @@ static _Thread_local int own;
 struct part { atomic_int flag; int values[2]; } parts[5];
 struct part *_Atomic shown;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+atomic_int lock;
 """
 _LOADS = ("relaxed", "acquire", "seq_cst")
 _STORES = ("relaxed", "release", "seq_cst")
@@ -35,6 +36,7 @@ _SPECIAL = {
     "locks": ("section", "section"),
     "waits": ("wait",),
     "objects": ("push", "push_first", "peek", "take", "local"),
+    "loops": ("retry", "retry", "spin", "signal"),
     "parts": ("show", "show", "answer", "own", "own", "fill", "pick"),
 }
 _WHILE_STARTING = ("atomic_store(&x, 3);", "if (atomic_load(&y)) atomic_store(&z, 1);")
@@ -113,6 +115,20 @@ class _Function:
                 return f"pthread_mutex_lock(&m); r{i} = p; p = r{i} + 1; pthread_mutex_unlock(&m);"
             case "wait":
                 return f"while (!(r{i} = atomic_load_explicit(&{place}, memory_order_{self.random.choice(_LOADS)})));"
+            case "retry":
+                call = (
+                    f"atomic_compare_exchange_weak_explicit(&{place}, &e{i}, {value}, {update}, memory_order_relaxed)"
+                )
+                return f"int e{i} = atomic_load_explicit(&{place}, memory_order_relaxed); while (!{call}); r{i} = e{i};"
+            case "spin":
+                call = f"atomic_exchange_explicit(&lock, 1, {update})"
+                return f"while ({call}); r{i} = p; p = r{i} + 1; atomic_store_explicit(&lock, 0, memory_order_release);"
+            case "signal":
+                tells = "".join(
+                    f"atomic_store_explicit(&parts[me].flag, {k}, memory_order_relaxed); "
+                    for k in self.random.choice(((1,), (2, 1), (1, 0)))
+                )
+                return f"do {{ {tells}}} while (!atomic_load_explicit(&{place}, memory_order_relaxed));"
             case "push":
                 return f"{self._object(i)} r{i} = atomic_exchange_explicit(&head, n{i}, {update}) != 0;"
             case "push_first":

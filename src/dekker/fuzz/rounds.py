@@ -216,6 +216,15 @@ def _counted(b: _Builder) -> None:
     b.here(end)
 
 
+def _signal(b: _Builder) -> None:
+    """Stores to a place of its own, perhaps there and back, until it is told to go on."""
+    again, order = b.label("L"), b.random.choice((Order.RELAXED, Order.RELAXED, Order.PLAIN))
+    for value in b.random.choice(((1,), (2, 1), (1, 0), (1, 2, 1))):
+        b.store(OWN[b.number], Const(value), order)
+    seen = b.load(b.shared(), kept=b.chance(0.5))
+    b.emit(Branch(Binary("eq", 32, Reg(seen), _number(b)), again))
+
+
 def _try_in_function(b: _Builder) -> None:
     name = f"try{b.number}_{len(b.functions)}"
     inner = _Builder(b.random, b.number, name)
@@ -264,7 +273,7 @@ def _back_off(b: _Builder) -> None:
 
 LOOPS: tuple[Callable[[_Builder], None], ...] = (
     *(_spin, _retry, _retry, _retry, _position, _position, _sequence, _test_and_try, _counted),
-    *(_try_in_function, _try_in_function, _back_off),
+    *(_try_in_function, _try_in_function, _back_off, _signal),
 )
 
 
@@ -272,7 +281,7 @@ LOOPS: tuple[Callable[[_Builder], None], ...] = (
 
 
 def _simple(b: _Builder) -> None:
-    kind = b.random.randint(0, 9)
+    kind = b.random.randint(0, 10)
     if kind < 4:
         b.store(b.shared(), Const(b.random.randint(0, 2)), b.random.choice(WRITES))
     elif kind < 6:
@@ -283,6 +292,8 @@ def _simple(b: _Builder) -> None:
         b.load(b.random.choice(OWN), order=b.random.choice((Order.PLAIN, Order.PLAIN, Order.RELAXED)), kept=True)
     elif kind == 8:
         _guarded_read(b)
+    elif kind == 9:
+        _two_looks(b)
     else:
         b.emit(
             Rmw(
@@ -294,6 +305,13 @@ def _simple(b: _Builder) -> None:
                 b.random.choice(UPDATES),
             )
         )
+
+
+def _two_looks(b: _Builder) -> None:
+    """At what another thread may go on storing."""
+    place = b.random.choice(OWN)
+    for _ in range(2):
+        b.load(place, order=Order.RELAXED, kept=True)
 
 
 def _guarded_read(b: _Builder) -> None:
