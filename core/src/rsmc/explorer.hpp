@@ -225,8 +225,7 @@ class Explorer {
   bool goes_on_with(EventId id, std::uint32_t place, std::size_t source) {
     const Mark before = run_.mark();
     const std::size_t n_events = run_.events_of(event(id).thread).size();
-    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !ends_waiting(run_, id, n_events) &&
-                        !run_.comes_back_by_stores(id);
+    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !waits_behind(run_, id, n_events);
     run_.undo(before);
     return result;
   }

@@ -67,6 +67,15 @@ bool fails_to_try_again(Run<W>& run, EventId conditional) {
   return ends_waiting(run, read, n_events);
 }
 
+// Does the thread wait now that the read is committed, or try again, where its store-conditional goes elsewhere?
+template <std::size_t W>
+bool waits_behind(Run<W>& run, EventId read, std::size_t n_events) {
+  if (ends_waiting(run, read, n_events) || run.comes_back_by_stores(read)) return true;
+  const EventId write = run.write_at_once(read);
+  const bool goes_elsewhere = write != no_event && run.event(write).chosen_by != no_event && !run.can_succeed(run.event(write));
+  return goes_elsewhere && fails_to_try_again(run, write);
+}
+
 template <std::size_t W>
 class Maximality {
  public:
@@ -260,8 +269,7 @@ class Maximality {
     if (!run_.is_open(sleeper, place, source)) return true;
     const auto before = run_.mark();
     const std::size_t n_events = run_.events_of(event(sleeper).thread).size();
-    const bool result = run_.wake(sleeper, source) &&
-                        (ends_waiting(run_, sleeper, n_events) || run_.comes_back_by_stores(sleeper) || tries_in_vain(sleeper));
+    const bool result = run_.wake(sleeper, source) && waits_behind(run_, sleeper, n_events);
     run_.undo(before);
     return result;
   }
@@ -277,15 +285,9 @@ class Maximality {
     return false;
   }
 
-  // Is it the write of an update that reads from the other?
+  // Is it the write of an update that reads from the other, and was committed with its read?
   bool takes(EventId write, EventId other) const {
-    return event(write).role != Role::plain && event(event(write).partner).read_from == other;
-  }
-
-  bool tries_in_vain(EventId read) {
-    const EventId write = run_.write_at_once(read);
-    const bool goes_elsewhere = write != no_event && event(write).chosen_by != no_event && !run_.can_succeed(event(write));
-    return goes_elsewhere && fails_to_try_again(run_, write);
+    return event(write).role != Role::plain && event(event(write).partner).read_from == other && run_.comes_at_once(write);
   }
 
   const Program& program_;

@@ -114,6 +114,27 @@ class Run {
     });
   }
 
+  // At the end of the run: the first thread tells threads apart if it joins some of them only, or does what others notice
+  // when it has joined some of them. It might also go on if the alike thread had been the other one, that it does not wait
+  // for: `for_ever` says that those who wait now are not seen to go on in another run.
+  void require_alike_joined(bool joins_are_last, bool for_ever) const {
+    if (!machine_.renames()) return;
+    std::vector<bool> joined(machine_.threads().size());
+    for (const EventId id : events_of(first_thread)) {
+      const Event<W>& e = event(id);
+      if (e.role != Role::synchronised) {
+        if (are_some_joined(joined) && is_noticed(e)) machine_.note_told_apart();
+        continue;
+      }
+      if (e.state != EventState::committed) {
+        if (!joins_are_last && waits_for_wrong_one(e.waits_for, joined, for_ever)) machine_.note_told_apart();
+        return;
+      }
+      joined[at(e.waits_for)] = true;
+    }
+    if (are_some_joined(joined)) machine_.note_told_apart();
+  }
+
   bool may_end_unjoined() const { return machine_.may_end_unjoined(); }
   void note_unjoined_end() const { machine_.note_unjoined_end(); }
 
@@ -345,6 +366,14 @@ class Run {
   }
   EventId predecessor(const Location<W>& location, std::uint64_t stamp, EventId write) const {
     return predecessor(location, stamp, items_[event(write).run_index].past);
+  }
+
+  // Does the write of an update come right behind its read, with no access between?
+  bool comes_at_once(EventId write) const {
+    const Event<W>& e = event(write);
+    const std::vector<EventId>& events = events_of(e.thread);
+    return std::ranges::all_of(events.begin() + event(e.partner).index + 1, events.begin() + e.index,
+                               [&](EventId id) { return event(id).kind == EventKind::fence || id == e.chosen_by; });
   }
 
   // Is the update that displaced the read this write, or one of its predecessors?
@@ -863,13 +892,30 @@ class Run {
     return step == no_event ? 0 : locations_[place].position_of(step);
   }
 
-  // The first thread tells threads apart if it accesses what one of them does when it has joined some of them only.
-  void require_alike_joined(const Event<W>& e) const {
-    if (!machine_.renames() || e.thread != first_thread || e.role == Role::synchronised) return;
-    for (const ThreadState<W>& thread : machine_.threads())
-      for (const std::int32_t other : commit_before_.alike().to(thread.number))
-        if (has_joined(thread.number) != has_joined(other) && (accesses(thread.number, e) || accesses(other, e)))
-          machine_.note_told_apart();
+  // Of the first thread, with what it has joined before.
+  bool is_noticed(const Event<W>& e) const {
+    if (e.kind != EventKind::read && e.kind != EventKind::write) return false;
+    return std::ranges::any_of(machine_.threads(), [&](const ThreadState<W>& thread) {
+      return thread.number != first_thread && accesses(thread.number, e);
+    });
+  }
+
+  bool are_some_joined(const std::vector<bool>& joined) const {
+    for (std::int32_t thread = 0; at(thread) < joined.size(); ++thread)
+      for (const std::int32_t other : commit_before_.alike().to(thread))
+        if (joined[at(thread)] != joined[at(other)]) return true;
+    return false;
+  }
+
+  // Does the first thread wait for one that does not end, while an alike one has ended?
+  bool waits_for_wrong_one(std::int32_t awaited, const std::vector<bool>& joined, bool for_ever) const {
+    const ThreadStatus status = machine_.threads()[at(awaited)].status;
+    const bool waits = status == ThreadStatus::running || status == ThreadStatus::waiting || machine_.threads()[at(awaited)].is_left_out;
+    if (status == ThreadStatus::finished || (waits && !for_ever)) return false;
+    return std::ranges::any_of(machine_.threads(), [&](const ThreadState<W>& other) {
+      const bool is_alike = commit_before_.alike().first(other.number) == commit_before_.alike().first(awaited);
+      return is_alike && other.status == ThreadStatus::finished && !joined[at(other.number)];
+    });
   }
 
   bool accesses(std::int32_t thread, const Event<W>& e) const {
@@ -1078,7 +1124,6 @@ class Run {
   bool commit_settled_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
     if (source != locations_[place].order.size()) return false;
     require_unnoticed(machine_.event(id));
-    require_alike_joined(machine_.event(id));
     const std::optional<bool> failed = take_value(id, place, source, kind);
     if (!failed) return false;
     Event<W>& e = machine_.event(id);
@@ -1094,7 +1139,6 @@ class Run {
     if (position != location.order.size()) return false;
     Event<W>& e = machine_.event(id);
     require_unnoticed(e);
-    require_alike_joined(e);
     set_written(e, location.address);
     enter_items(id, ItemKind::write, no_event);
     e.state = EventState::committed;

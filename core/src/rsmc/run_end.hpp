@@ -38,18 +38,22 @@ class RunEnd {
     stands_for_others_ = stands_for_others;
     require_ordered_pieces(run_);
     run_.refute_reliances();
+    require_alike_joined(false);
     note_rounds_left_out();
     if (note_violations()) {
       ++statistics.failed;
     } else if (run_.machine().owes_ends()) {
       complete();
     } else if (any_thread(ThreadStatus::cut)) {
+      require_alike_joined(true);
       ++statistics.cut;
       note_cuts();
     } else if (!all_blocked([&](const ThreadState<W>& thread) { return run_.machine().waits(thread); })) {
+      require_alike_joined(true);
       ++statistics.blocked;
       if (all_blocked([](const ThreadState<W>& thread) { return thread.is_left_out; })) count_flags();
     } else if (any_thread(ThreadStatus::ended)) {
+      require_alike_joined(true);
       if (leaves_threads_unjoined()) run_.note_unjoined_end();
       finish_ended();
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running) || any_thread(ThreadStatus::blocked)) {
@@ -105,8 +109,12 @@ class RunEnd {
     if (outcome_.statistics.deadlocks++ == 0 && limits_.wants_examples) outcome_.deadlock_example = trace();
   }
 
+  void require_alike_joined(bool for_ever) { run_.require_alike_joined(program_.synchronisation.joins_are_last, for_ever); }
+
   void finish_waiting() {
-    if (stands_for_others_ && is_deadlock()) note_deadlock();
+    const bool is_violation = is_deadlock();
+    if (stands_for_others_ && is_violation) note_deadlock();
+    if (!is_violation || !limits_.stops_at_deadlock) require_alike_joined(true);
     count_flags();
   }
 

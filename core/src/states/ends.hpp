@@ -37,10 +37,11 @@ class Ends : protected Choices {
     }
     std::uint64_t done = 0;
     if (options_.reduce) {
+      const std::uint64_t version = futures_.version();  // the steps may show what others that are alike will do
       const std::int32_t unnoticed = unnoticed_thread();
       done = unnoticed != none ? bit(unnoticed) : persistent_threads();
       if (done != 0 && step_some(number, done, true) == Progressed::ahead) {
-        if (unnoticed == none) reduced_.push_back({number, done, futures_.version()});
+        if (unnoticed == none) reduced_.push_back({number, done, version});
         return;
       }
     }
