@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.reference.engine_agreement import read_program
+from tests.reference.joins_of_some import PROGRAMS, program_text
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.rsmc import engine as rsmc
@@ -115,6 +116,17 @@ def test_what_differs_tells_threads_apart(body: str, starting: str, joining: str
     exact, found = (explored(program, "sc", counts=counts) for counts in (True, False))
     assert exact.complete_executions == found.complete_executions
     assert exact.flags.keys() == found.flags.keys()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("model", MODELS)
+def test_joining_one_after_the_other_may_tell_them_apart(name: str, first: int, model: str, tmp_path: Path) -> None:
+    program = read_program(program_text(name, first), tmp_path, ())
+    exact, found = (explored(program, model, counts=counts) for counts in (True, False))
+    assert found.violations.keys() == exact.violations.keys()
+    assert bool(found.deadlocks) == bool(exact.deadlocks)
+    assert found.violations or found.deadlocks
 
 
 def test_an_address_may_be_computed_before_there_are_threads(tmp_path: Path) -> None:

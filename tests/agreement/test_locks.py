@@ -15,6 +15,7 @@ from dekker.ir.program import Program
 from dekker.ir.text import parse_program, print_program
 from dekker.models import load_model
 from dekker.result import Result
+from dekker.run.prepare import prepare
 from dekker.source import Source
 from dekker.task import Limits, Task
 
@@ -81,3 +82,25 @@ def test_locks_are_not_explored_as_failures(file: str, flags: tuple[str, ...], e
     for model in ("sc", "rc11"):
         found = dekker.check(ROOT / file, model=model, engine="rsmc", flags=flags, keep_going=True)
         assert (found.executions, found.blocked) == (executions, 0)
+
+
+LINKED = "A:\nr = load.4 exclusive [&{0}]\nbranch r ne.32 0 -> A\n"
+WAITING_FOR_UPDATES = {
+    "halves apart": (LINKED.format("x"), LINKED.format("x") + "q = load.4 [&x]\ns = store-conditional.4 [&x] = 1\n"),
+    "another place": (
+        LINKED.format("y") + "s = store-conditional.4 [&x] = 1\nbranch s ne.32 0 -> A\n",
+        LINKED.format("y") + "s = store-conditional.4 [&y] = 1\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("bodies", WAITING_FOR_UPDATES.values(), ids=WAITING_FOR_UPDATES.keys())
+@pytest.mark.parametrize("model", ["sc", "ibm370", "tso", "pso", "power", "aarch64", "riscv"])
+def test_threads_that_wait_for_ever_because_of_an_update_are_counted_once(bodies: tuple[str, str], model: str) -> None:
+    functions = "".join(f"function P{i}() {{\n{body}}}\n" for i, body in enumerate(bodies))
+    text = f"program test\narchitecture none\nobject x[4]\nobject y[4]\n{functions}"
+    text += "thread P0 runs P0\nthread P1 runs P1\nobserve 0:r, 1:r, [x].4, [y].4\n"
+    program = prepare(parse_program(Source("test", text)), load_model(model))
+    expected = axiomatic.run(Task(program, load_model(model), LIMITS))
+    assert expected.deadlocks
+    assert answer(explored(program, model)) == answer(expected)

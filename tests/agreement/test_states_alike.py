@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.calls import dekker
 from tests.reference.engine_agreement import read_program
+from tests.reference.joins_of_some import PROGRAMS as JOINS_OF_SOME
+from tests.reference.joins_of_some import program_text
 from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.engines.states import engine as states
@@ -86,6 +88,12 @@ def test_what_is_counted_is_exact_where_more_than_the_verdict_is_asked() -> None
     for limits, search, n_states in cases:
         report = check((str(COUNTED),), CheckOptions("sc", "states", limits, flags=flags, search=search))
         assert report.result.statistics["states"] == n_states
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", JOINS_OF_SOME)
+def test_joining_one_after_the_other(name: str, first: int, tmp_path: Path) -> None:
+    compare(read_program(program_text(name, first), tmp_path, ()), name)
 
 
 def test_exact_states_are_of_threads_told_apart() -> None:

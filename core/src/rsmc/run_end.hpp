@@ -242,11 +242,11 @@ class RunEnd {
     if (!wrong_.empty()) note_what_misleads();
     const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at_[at(e.thread)]; };
     bool ends = note_failed_checks();
-    ends = any_thread(ThreadStatus::failed) || (run_.machine().claims_threads() && note_claimed_twice()) || ends;
+    ends = (run_.machine().claims_threads() && note_claimed_twice()) || any_thread(ThreadStatus::failed) || ends;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const bool reads_released = misled_at_[at(thread.number)] != last_index;
       ends = ends || reads_released;
-      if (thread.status == ThreadStatus::failed && !reads_released)
+      if (thread.status == ThreadStatus::failed && !reads_released && !is_behind_second_join(thread, thread.events.size()))
         note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
     }
     for (const Location<W>& location : run_.locations()) {
@@ -271,7 +271,7 @@ class RunEnd {
         if (check.n_events > misled_at_[at(thread.number)]) continue;
         if (is_left_open(check.condition)) {
           any = true;  // and noted
-        } else if (run_.machine().value(check.condition) == Value{0}) {
+        } else if (run_.machine().value(check.condition) == Value{0} && !is_behind_second_join(thread, at(check.n_events))) {
           note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
           any = true;
         }
@@ -344,6 +344,21 @@ class RunEnd {
         found = true;
       }
     return found;
+  }
+
+  // Were two threads that join the same one in the past, when the thread had so many events?
+  bool is_behind_second_join(const ThreadState<W>& thread, std::size_t n_events) const {
+    if (!run_.machine().claims_threads()) return false;
+    while (n_events > 0 && event(thread.events[n_events - 1]).state != EventState::committed) --n_events;
+    if (n_events == 0) return false;
+    const RunItem<W>& last = run_.items()[event(thread.events[n_events - 1]).run_index];
+    std::set<std::int32_t> joined;
+    return std::ranges::any_of(run_.items(), [&](const RunItem<W>& item) {
+      const Event<W>& e = event(item.event);
+      const bool is_join = e.role == Role::synchronised && run_.machine().threads()[at(e.waits_for)].begin != item.event;
+      const bool is_past = is_join && (item.event == last.event || last.past.test(e.run_index));
+      return is_past && !joined.insert(e.waits_for).second;
+    });
   }
 
   void find_checks_left_open() {

@@ -9,7 +9,7 @@ from tests.unit.frontends.c.programs import needs_compiler
 
 from dekker.report.violation_text import run_text
 from dekker.result import Verdict
-from dekker.run.check import CheckOptions, check
+from dekker.run.check import CheckOptions, check, check_limits
 
 pytestmark = needs_compiler
 
@@ -287,6 +287,12 @@ _FIRST = """
     void *f(void *a) {{ void *r; pthread_join(first, &r); assert(x == 1 && r == &x); {} return 0; }}
     int main(void) {{ pthread_t t; first = pthread_self(); pthread_create(&t, 0, f, 0); x = 1; {} }}"""
 
+JOINED_BY_TWO = """
+    pthread_t t, u; void *f(void *a) { return 0; } void *g(void *a) { pthread_join(t, 0); return 0; }
+    int main(void) { pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+      pthread_join(t, 0); pthread_join(u, 0); assert(0); return 0; }"""
+"""What comes behind both is never done."""
+
 APART = {
     "the first thread is joined": _FIRST.format("", "pthread_exit(&x);"),
     "one mutex after the other": _threads(
@@ -327,6 +333,15 @@ def test_misuse_by_threads(tmp_path: Path, text: str, engine: str) -> None:
     found = _message(tmp_path, text, engine)
     assert found is not None
     assert found[0] in ("lock misuse", "library misuse", "deadlock")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_thread_that_two_join(tmp_path: Path, engine: str) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(_HEADERS + JOINED_BY_TWO)
+    limits = check_limits(stop_at_first=False)
+    report = check([str(file)], CheckOptions("sc", engine, limits))
+    assert {violation.finding.kind for violation in report.violations} == {"invalid join"}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
