@@ -349,7 +349,8 @@ class RunEnd {
   // Were two threads that join the same one in the past, when the thread had so many events?
   bool is_behind_second_join(const ThreadState<W>& thread, std::size_t n_events) const {
     if (!run_.machine().claims_threads()) return false;
-    while (n_events > 0 && event(thread.events[n_events - 1]).state != EventState::committed) --n_events;
+    const auto is_item = [&](const Event<W>& e) { return e.kind != EventKind::fence && e.state == EventState::committed; };
+    while (n_events > 0 && !is_item(event(thread.events[n_events - 1]))) --n_events;
     if (n_events == 0) return false;
     const RunItem<W>& last = run_.items()[event(thread.events[n_events - 1]).run_index];
     std::set<std::int32_t> joined;
