@@ -11,6 +11,7 @@ from tests.reference.engine_agreement import read_program
 from tests.reference.joins_of_some import PROGRAMS, program_text
 from tests.unit.frontends.c.programs import needs_compiler
 
+from dekker.engines.axiomatic import engine as axiomatic
 from dekker.engines.rsmc import engine as rsmc
 from dekker.frontends import parse_files
 from dekker.fuzz.judgement import judge
@@ -127,6 +128,23 @@ def test_joining_one_after_the_other_may_tell_them_apart(name: str, first: int, 
     assert found.violations.keys() == exact.violations.keys()
     assert bool(found.deadlocks) == bool(exact.deadlocks)
     assert found.violations or found.deadlocks
+
+
+@pytest.mark.parametrize("model", ["sc", "rc11"])
+def test_a_program_may_end_while_one_waits_that_would_fail_later(model: str, tmp_path: Path) -> None:
+    text = """
+        #include <assert.h>
+        #include <pthread.h>
+        pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int p;
+        void *f(void *a) { pthread_mutex_lock(&m); int r = p++; pthread_mutex_unlock(&m); assert(r != 1); return 0; }
+        int main(void) { pthread_t t, u; pthread_create(&t, 0, f, 0); pthread_create(&u, 0, f, 0); pthread_join(t, 0); }
+    """
+    program = read_program(text, tmp_path, ())
+    found = load_model(model)
+    task = Task(prepare(program, found), found, Limits(2, 20, counts_known_rounds=False))
+    expected, exact = axiomatic.run(task), rsmc.run(task)
+    assert expected.complete_executions == exact.complete_executions > 0
+    assert explored(program, model, counts=False).violations
 
 
 def test_an_address_may_be_computed_before_there_are_threads(tmp_path: Path) -> None:

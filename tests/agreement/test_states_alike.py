@@ -120,6 +120,14 @@ int main(void) {
   pthread_join(ids[1], 0); assert(n == 3); pthread_join(ids[0], 0); pthread_join(ids[2], 0);
 }
 """,
+    "what the last one returns": """
+static void *worker(void *argument) { return (void *)(long)(atomic_fetch_add(&n, 1) + 1); }
+int main(void) {
+  THREADS(0);
+  void *found; pthread_detach(ids[0]); pthread_join(ids[1], 0); pthread_join(ids[2], &found);
+  assert((long)found != 1);
+}
+""",
     "what threads return": """
 static void *worker(void *argument) { return (void *)(long)atomic_fetch_add(&n, 1); }
 int main(void) {

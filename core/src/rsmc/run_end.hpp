@@ -40,6 +40,7 @@ class RunEnd {
     run_.refute_reliances();
     require_alike_joined(false);
     note_rounds_left_out();
+    if (any_thread(ThreadStatus::ended) && leaves_threads_unjoined()) run_.note_unjoined_end();
     if (note_violations()) {
       ++statistics.failed;
     } else if (run_.machine().owes_ends()) {
@@ -54,7 +55,6 @@ class RunEnd {
       if (all_blocked([](const ThreadState<W>& thread) { return thread.is_left_out; })) count_flags();
     } else if (any_thread(ThreadStatus::ended)) {
       require_alike_joined(true);
-      if (leaves_threads_unjoined()) run_.note_unjoined_end();
       finish_ended();
     } else if (any_thread(ThreadStatus::waiting) || any_thread(ThreadStatus::running) || any_thread(ThreadStatus::blocked)) {
       ++statistics.blocked;

@@ -563,10 +563,12 @@ class Machine : public Accesses {
     if (i == nullptr || i->operation != Operation::join) return rehearse_between(t, i);
     const std::int32_t other = awaited_thread(rehearsed_, thread);
     if (other == none || other == t || rehearsed_.threads[at(other)].is_claimed || undefined(thread, i->value) != 0) return false;
+    const std::vector<std::int32_t>& dead = program_.block(thread.frames.back().block).dead[at(++thread.frames.back().pc)];
+    const bool result_matters = i->destination != none && std::ranges::find(dead, i->destination) == dead.end();
+    if (result_matters && joined != 0) return false;
     joined |= bit_of(other);
     rehearsed_.threads[at(other)].is_claimed = true;
-    const std::vector<std::int32_t>& dead = program_.block(thread.frames.back().block).dead[at(++thread.frames.back().pc)];
-    return i->destination == none || std::ranges::find(dead, i->destination) != dead.end();
+    return !result_matters;
   }
 
   bool rehearse_between(std::int32_t t, const Instruction* i) {

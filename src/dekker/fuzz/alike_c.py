@@ -1,7 +1,8 @@
 """Random small C programs in which several threads run the same function.
 
 They access few locations, lock, wait, and publish objects of their own, an allocated one or a part of an array, beside
-threads that do something else; the first thread takes part, now and then, while it starts or joins them. An assertion
+threads that do something else; the first thread takes part, now and then, while it starts or joins them, and may leave
+some unjoined. Some of them stop or never end. An assertion
 may not like what a thread has read. Where only the verdict is asked for, such threads are explored up to renaming: that
 must make no difference.
 """
@@ -18,6 +19,7 @@ _PRELUDE = """\
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+void __VERIFIER_assume(int);
 atomic_int x, y, z;
 int p;
 _Atomic(int *) head;
@@ -37,10 +39,15 @@ _SPECIAL = {
     "waits": ("wait",),
     "objects": ("push", "push_first", "peek", "take", "local"),
     "loops": ("retry", "retry", "spin", "signal"),
+    "ends": ("assume", "endless"),
     "parts": ("show", "show", "answer", "own", "own", "fill", "pick"),
 }
 _WHILE_STARTING = ("atomic_store(&x, 3);", "if (atomic_load(&y)) atomic_store(&z, 1);")
-_WHILE_JOINING = ("atomic_store(&y, 2);", "if (atomic_load(&x) == 1) atomic_store(&z, 2);")
+_WHILE_JOINING = (
+    "atomic_store(&y, 2);",
+    "if (atomic_load(&x) == 1) atomic_store(&z, 2);",
+    "assert(atomic_load(&x) != 2);",
+)
 
 
 def alike_program(seed: int) -> str:
@@ -61,7 +68,7 @@ def _main(random: Random, started: list[str]) -> str:
     for i, name in enumerate(started):
         lines.append(f"pthread_create(&t[{i}], 0, {name}, (void *){i}L);")
         lines += [random.choice(_WHILE_STARTING)] if takes_part and random.random() < 0.4 else []
-    order = random.sample(range(len(started)), len(started))
+    order = random.sample(range(len(started)), len(started) - (random.random() < 0.15))
     for i in order if random.random() < 0.3 else sorted(order):
         lines.append(f"pthread_join(t[{i}], 0);")
         lines += [random.choice(_WHILE_JOINING)] if takes_part and random.random() < 0.2 else []
@@ -113,6 +120,10 @@ class _Function:
                 return f"p = {value};"
             case "section":
                 return f"pthread_mutex_lock(&m); r{i} = p; p = r{i} + 1; pthread_mutex_unlock(&m);"
+            case "assume":
+                return f"__VERIFIER_assume(atomic_fetch_add(&{place}, 1) != {value});"
+            case "endless":
+                return f"r{i} = atomic_fetch_add(&{place}, 1); if (r{i} == {value}) for (;;) ;"
             case "wait":
                 return f"while (!(r{i} = atomic_load_explicit(&{place}, memory_order_{self.random.choice(_LOADS)})));"
             case "retry":
