@@ -268,13 +268,16 @@ TEST(choices_are_all_explored) {
   EXPECT_INTERLEAVINGS((Threads{{choose(0, 0, 1), store(x, reg(0) + 1), choose(1, 0, 1)}, {choose(0, 3, 4), store(x, reg(0)), load(1, x)}}));
 }
 
+// A stale read that raises a flag is followed although its thread waits; of these models sc has one.
+bool leaves_stale_waits_out(const Model& model) { return model.name != "sc"; }
+
 TEST(a_failed_assumption_stops_its_thread_only) {
   const Threads threads{{load(0, x), assume(reg(0) == 1), store(y, 1)}, {store(x, 1), load(0, y)}};
   EXPECT_INTERLEAVINGS(threads);
   for (const Model& model : all_models()) {
     const Outcome outcome = explored({{load(0, x), assume(reg(0) == 1)}, {store(x, 1)}}, model);
     CHECK(outcome.statistics.complete == 1);
-    CHECK(outcome.statistics.blocked == 0);
+    CHECK(outcome.statistics.blocked == (leaves_stale_waits_out(model) ? 0 : 1));
   }
 }
 
@@ -297,7 +300,7 @@ TEST(what_a_waiting_thread_sees_meanwhile_makes_no_runs) {
   EXPECT_INTERLEAVINGS(threads);
   for (const Model& model : all_models()) {
     CHECK(explored(threads, model).statistics.complete == 1);
-    CHECK(explored(threads, model).statistics.blocked == 0);
+    CHECK(explored(threads, model).statistics.blocked == (leaves_stale_waits_out(model) ? 0 : 1));
   }
 }
 
