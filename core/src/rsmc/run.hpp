@@ -114,9 +114,9 @@ class Run {
     });
   }
 
-  // At the end of the run: the first thread tells threads apart if it joins some of them only, or does what others notice
-  // when it has joined some of them. It might also go on if the alike thread had been the other one, that it does not wait
-  // for: `for_ever` says that those who wait now are not seen to go on in another run.
+  // At the end of the run. The first thread tells alike threads apart if it joins only some of them, or does something that
+  // others notice when it has joined only some. So it does if it waits for one that never ends while an alike one has ended:
+  // with the two renamed it would go on. `for_ever`: no other run shows that the threads which wait now go on.
   void require_alike_joined(bool joins_are_last, bool for_ever) const {
     if (!machine_.renames()) return;
     std::vector<bool> joined(machine_.threads().size());

@@ -1,10 +1,9 @@
 """Random small C programs in which several threads run the same function.
 
 They access few locations, lock, wait, and publish objects of their own, an allocated one or a part of an array, beside
-threads that do something else; the first thread takes part, now and then, while it starts or joins them, and may leave
-some unjoined. Some of them stop or never end. An assertion
-may not like what a thread has read. Where only the verdict is asked for, such threads are explored up to renaming: that
-must make no difference.
+threads that do something else. Some stop at an assumption or never end. The first thread takes part, now and then,
+while it starts or joins them, and may leave one unjoined. An assertion may fail because of what a thread has read.
+Where only the verdict is asked for, such threads are explored up to renaming: that must make no difference.
 """
 
 from __future__ import annotations

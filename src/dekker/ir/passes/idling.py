@@ -113,7 +113,7 @@ def _idle_branches(function: Function, pure: frozenset[str], meetings: dict[int,
     candidates = {
         index: _reached(function, successors(function, index), meeting)
         for index, meeting in meetings.items()
-        if _is_of(pure, function.body[index])
+        if _depends_only_on(pure, function.body[index])
     }
     ending = _reaching_end(function)
     candidates = {
@@ -130,7 +130,7 @@ def _idle_branches(function: Function, pure: frozenset[str], meetings: dict[int,
             del candidates[index]
 
 
-def _is_of(pure: frozenset[str], branch: Instruction) -> bool:
+def _depends_only_on(pure: frozenset[str], branch: Instruction) -> bool:
     assert isinstance(branch, Branch)
     return registers(branch.condition) <= pure and not has_unset(branch.condition)
 
