@@ -21,6 +21,7 @@ from dekker.fuzz.campaign import Coverage, Extent, campaign, run_programs
 from dekker.fuzz.judgement import Judgement, judge
 from dekker.fuzz.kinds import KINDS, Drawn, kind_of
 from dekker.fuzz.shrink import shrink
+from dekker.fuzz.transformed import run_transformed
 from dekker.ir.expressions import Const
 from dekker.ir.instructions import Assert
 from dekker.ir.program import Function
@@ -29,7 +30,7 @@ from dekker.models import load_model
 from dekker.result import Result
 from dekker.run import engines, transform
 from dekker.source import Source
-from dekker.task import Task
+from dekker.task import Limits, Task
 
 WITHOUT_C = tuple(name for name, kind in KINDS.items() if not kind.compiled)
 COMPILED = tuple(name for name, kind in KINDS.items() if kind.compiled)
@@ -171,6 +172,38 @@ thread P0 runs P0
 thread P1 runs P1
 observe 0:r0, 1:r0
 """
+
+
+EXCHANGING = """
+program "exchanging"
+architecture C
+object lock[4] align 4
+object p[4] align 4
+function main() {
+  %1 = spawn &lock_and_store(1)
+  exit everything 0
+}
+function lock_and_store(argument) {
+again:
+  %1 = rmw.xchg.4 [&lock], 1 release
+  branch %1 -> again
+  store.4 [&p] = 1
+  store.4 [&lock] = 0
+}
+thread main runs main
+observe [p].4
+"""
+
+
+def test_the_program_may_end_while_exchanges_wait() -> None:
+    turns = [seed for seed in range(200) if run_transformed_in(EXCHANGING, seed)]
+    assert turns
+    assert not judge(parse_program(Source("x.ir", EXCHANGING)), "tso", turns[0]).problem
+
+
+def run_transformed_in(text: str, seed: int) -> bool:
+    program = parse_program(Source("x.ir", text))
+    return run_transformed(program, load_model("tso"), Limits(1), seed) is not None
 
 
 def crash(task: Task) -> Result:
