@@ -181,13 +181,16 @@ object lock[4] align 4
 object p[4] align 4
 function main() {
   %1 = spawn &lock_and_store(1)
+  %2 = spawn &lock_and_store(2)
+  join %2
   exit everything 0
 }
 function lock_and_store(argument) {
 again:
   %1 = rmw.xchg.4 [&lock], 1 release
   branch %1 -> again
-  store.4 [&p] = 1
+  %2 = load.4 [&p]
+  store.4 [&p] = (%2 add.32 1)
   store.4 [&lock] = 0
 }
 thread main runs main
