@@ -20,12 +20,15 @@ JUMPS = (Jump, Branch, Await)
 
 def joins_are_last(program: Program, observed: Sequence[Observable]) -> bool:
     """There is one thread from the start. It alone joins others, in straight-line code that no call returns to, and
-    behind its joins there are only others and steps that nobody sees. What it joins are threads that it started."""
+    behind its joins there are only others and steps that nobody sees. What it joins are threads that it started, all of
+    them if it then ends the program: that may be while the others still wait."""
     if len(program.threads) != 1 or any(isinstance(item, RegisterValue) for item in observed):
         return False
     first = program.function_by_name[program.threads[0].function]
     others = (function for function in program.functions if function is not first)
-    return not any(_joins(function) for function in others) and _joins_at_the_end(first)
+    if any(_joins(function) for function in others) or not _joins_at_the_end(first):
+        return False
+    return not any(isinstance(step, Exit) for step in first.body) or _joins_all(program, first)
 
 
 def _joins(function: Function) -> bool:
@@ -49,6 +52,11 @@ def _joins_at_the_end(function: Function) -> bool:
             if held is not None:
                 started[name] = held
     return bool(joined)
+
+
+def _joins_all(program: Program, first: Function) -> bool:
+    starts = [step for function in program.functions for step in function.body if isinstance(step, Spawn)]
+    return len(starts) == sum(isinstance(step, Join) for step in first.body)
 
 
 def _is_silent(step: Instruction) -> bool:

@@ -89,6 +89,8 @@ def test_examples_have_all_events(name: str, monkeypatch: pytest.MonkeyPatch) ->
         (LAST, True),
         ("join s\n  join t", True),
         ("join s", True),
+        ("join s\n  exit everything 0", False),
+        ("join s\n  join t\n  exit everything 0", True),
         ("r = load.4 [&x]\n  join s\n  join t", True),
         ("join s\n  r = load.4 [&x]\n  join t", False),
         ('join s\n  join t\n  assert 0, "reached"', False),
