@@ -129,6 +129,29 @@ def test_each_way_to_wait_for_ever_is_counted_once(name: str, deadlocks: int, mo
         assert answer(explored(program, model, pick_seed)) == answer(expected)
 
 
+TURN = (
+    "A:\nr = load.4 exclusive [&{0}]\nawait r ne.32 1 -> A\ns = store-conditional.4 [&{0}] = 1\nbranch s ne.32 0 -> A\n"
+)
+ONLY_DEADLOCK = (
+    TURN.format("l") + "store.4 [&z] = 1\nstore.4 [&l] = 0\n",
+    TURN.format("l") + "q = load.4 [&z]\nstore.4 [&l] = 0\nbranch q eq.32 1 -> end\n"
+    "B:\nt = load.4 [&l]\nawait t eq.32 0 -> B\nend:\n",
+    TURN.format("m") + "store.4 [&l] = 5\n",
+)
+
+
+@pytest.mark.parametrize("model", ["sc", "ibm370", "tso", "pso"])
+def test_the_only_deadlock_is_found_behind_a_turn_that_was_put_off(model: str) -> None:
+    """The second thread has its turn before the first, and the third stores last."""
+    functions = "".join(f"function t{i}() {{\n{body}}}\n" for i, body in enumerate(ONLY_DEADLOCK))
+    text = "program test\narchitecture none\nobject l[4]\nobject m[4]\nobject z[4]\n" + functions
+    text += "thread t0 runs t0\nthread t1 runs t1\nthread t2 runs t2\nobserve [l].4\n"
+    program = prepare(parse_program(Source("test.ir", text)), load_model(model))
+    for pick_seed in range(4):
+        assert explored(program, model, pick_seed).deadlocks == 1
+    assert axiomatic.run(Task(program, load_model(model), LIMITS)).deadlocks == 1
+
+
 LINKED = "A:\nr = load.4 exclusive [&{0}]\nbranch r ne.32 0 -> A\n"
 WAITING_FOR_UPDATES = {
     "halves apart": (LINKED.format("x"), LINKED.format("x") + "q = load.4 [&x]\ns = store-conditional.4 [&x] = 1\n"),
