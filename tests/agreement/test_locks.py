@@ -140,7 +140,7 @@ ONLY_DEADLOCK = (
 )
 
 
-@pytest.mark.parametrize("model", ["sc", "ibm370", "tso", "pso"])
+@pytest.mark.parametrize("model", ["sc", "ibm370", "tso"])
 def test_the_only_deadlock_is_found_behind_a_turn_that_was_put_off(model: str) -> None:
     """The second thread has its turn before the first, and the third stores last."""
     functions = "".join(f"function t{i}() {{\n{body}}}\n" for i, body in enumerate(ONLY_DEADLOCK))
