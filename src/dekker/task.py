@@ -73,8 +73,9 @@ class Task:
     """`examples` asks for an execution of each final state in the result; `progress` is called now and then with the
     engine's statistics so far. `pieces` are positions (function and index) of accesses that are part of a larger one:
     they must not race, because that one is never torn. `jobs` is how many threads explore; `split_seed`, if not 0,
-    makes them split their work at random; it must make no difference. `explorer`, if any, does what the rsmc
-    engine asks of the core (a `native.Request`, for this task) in another way."""
+    makes them split their work at random, and `pick_seed` makes the rsmc engine draw what to commit next; neither may
+    make a difference. `explorer`, if any, does what the rsmc engine asks of the core (a `native.Request`, for this
+    task) in another way."""
 
     program: Program
     model: Model
@@ -85,6 +86,7 @@ class Task:
     pieces: frozenset[tuple[str, int]] = frozenset()
     jobs: int = 1
     split_seed: int = 0
+    pick_seed: int = 0
     explorer: Explorer | None = None
 
 

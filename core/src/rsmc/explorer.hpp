@@ -220,15 +220,7 @@ class Explorer {
   }
 
   // With what was written last; to try all would cost more than it saves.
-  bool may_go_on(EventId id) { return goes_on_with(id, run_.location_of(id), run_.n_sources(id) - 1); }
-
-  bool goes_on_with(EventId id, std::uint32_t place, std::size_t source) {
-    const Mark before = run_.mark();
-    const std::size_t n_events = run_.events_of(event(id).thread).size();
-    const bool result = run_.is_open(id, place, source) && run_.commit_read(id, place, source) && !waits_behind(run_, id, n_events);
-    run_.undo(before);
-    return result;
-  }
+  bool may_go_on(EventId id) { return !would_wait(run_, id, run_.location_of(id), run_.n_sources(id) - 1); }
 
   void explore_write(EventId id) {
     bool went_on = false;
@@ -345,7 +337,7 @@ class Explorer {
   enum class IfWaiting : std::uint8_t {
     sleeps,
     stale,      // nothing: the model allows a later source
-    displaced,  // it is put off, if its thread goes on with the write before this one
+    displaced,  // it is put off
   };
 
   // Returns whether the model allows this source.
@@ -374,18 +366,15 @@ class Explorer {
       return true;
     }
     if (is_doomed(kind, id, place, source)) return false;
-    const std::size_t n_events = run_.events_of(event(id).thread).size();
-    const bool was_running = run_.status_of(id) == ThreadStatus::running;
+    const BeforeRead before_it = before_read(run_, id);
     const bool is_last = event(id).role == Role::plain && source == maximality_.last_place(id, place);
     if (!run_.commit_read(id, place, source, kind)) {
       if (is_last) note_not_last(id);
       return false;
     }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
-    const bool waits = was_running && ends_waiting(run_, id, n_events);
-    const bool comes_back = was_running && !waits && run_.comes_back_by_stores(id);
-    if ((waits || comes_back) && !is_violation(id, place)) {
-      const bool is_left_out = comes_back || run_.thread_of(id).is_left_out;
+    if (waits_behind(run_, id, before_it)) {
+      const bool is_left_out = run_.thread_of(id).is_left_out || run_.comes_back_by_stores(id);
       outcome_.statistics.left_out += is_left_out;
       if (is_left_out && kind == ItemKind::failed_read) return true;
       const bool is_noticed = if_waiting != IfWaiting::sleeps && stale_waits_matter();
@@ -403,14 +392,15 @@ class Explorer {
   bool stale_waits_matter() { return run_.may_end_unjoined() || run_.raised_flags() != 0; }
 
   void wait(EventId read, std::uint32_t place, std::size_t source, IfWaiting if_waiting) {
-    if (if_waiting == IfWaiting::stale) return;
     Activation<W>& activation = *active_.find(run_.key_of(read));
-    if (if_waiting == IfWaiting::sleeps || !goes_on_with(read, place, source - 1)) {
-      activation.sleeps = true;
-      return;
+    switch (if_waiting) {
+      case IfWaiting::sleeps: activation.sleeps = true; break;
+      case IfWaiting::stale: break;
+      case IfWaiting::displaced:
+        run_.commit_displacement(read, run_.location(place).order[source - 1], activation.stamp);
+        explore();
+        break;
     }
-    run_.commit_displacement(read, run_.location(place).order[source - 1], activation.stamp);
-    explore();
   }
 
   // In a run that goes on only to find races, what could be taken from an own update before that found no place.
@@ -432,16 +422,9 @@ class Explorer {
     return event(read).is_weak && !activation.only_success && !event(read).must_fail;
   }
 
-  // An access of no object, or of one that was released, is reported even if it makes its thread wait.
-  bool is_violation(EventId read, std::uint32_t place) const {
-    const EventId source = event(read).read_from;
-    const bool reads_freed = source == no_event ? run_.machine().starts_free(event(read).address) : event(source).is_release;
-    return run_.location(place).is_outside || reads_freed;
-  }
-
   // The read is committed. If its write belongs to the same step, that is next, right behind what was read; a
   // store-conditional may as well fail. If its thread then only tries again, it need not be seen to fail: with its load it
-  // is an update that always succeeds, or, if it goes elsewhere than the load did, the thread waits for another value.
+  // is an update that always succeeds.
   void explore_rest_of_step(EventId read, std::uint32_t place, std::size_t source) {
     const EventId write = run_.write_at_once(read);
     if (write == no_event) {
@@ -451,10 +434,9 @@ class Explorer {
     const Mark before = run_.mark();
     if (event(write).chosen_by != no_event) {
       const bool goes_elsewhere = !run_.can_succeed(event(write));
-      if (fails_to_try_again(run_, write)) {
+      if (fails_to_try_again(run_, write) && !goes_elsewhere) {
         outcome_.statistics.left_out += run_.thread_of(read).is_left_out;
-        Activation<W>& activation = *active_.find(run_.key_of(read));
-        (goes_elsewhere ? activation.sleeps : activation.tries_again) = true;
+        active_.find(run_.key_of(read))->tries_again = true;
       } else {
         explore();
       }
@@ -723,7 +705,7 @@ class Explorer {
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
       if (!parts_update(store, place, position) && run_.commit_write(store, place, position)) {
         run_.set_stamp(store, next.stamp);
-        read_from_new(run_.event_at(load), store, IfWaiting::sleeps);
+        read_from_new(run_.event_at(load), store);
       }
       run_.undo(before);
       if (stopped()) return;
@@ -739,18 +721,18 @@ class Explorer {
     run_.set_stamp(read, next.stamp);
     if (commit_second_half(write, place, source)) {
       run_.set_stamp(write, next.stamp);
-      const bool is_last = run_.location(place).order.back() == write;
-      const bool is_displaced = is_last && displaces(order_, run_, run_.event_at(load));
-      read_from_new(run_.event_at(load), write, is_displaced ? IfWaiting::displaced : IfWaiting::sleeps);
+      read_from_new(run_.event_at(load), write);
     }
   }
 
   // The store was just committed for the sake of the load.
-  void read_from_new(EventId load, EventId store, IfWaiting if_waiting) {
+  void read_from_new(EventId load, EventId store) {
     const std::uint32_t place = run_.location_of(load);
+    const std::vector<EventId>& order = run_.location(place).order;
     const std::size_t source = run_.location(place).position_of(store);
     const Mark before = run_.mark();
-    explore_read_from(load, place, source, if_waiting);
+    const bool is_displaced = source == order.size() && maximality_.is_displaced(load, store, source == 1 ? no_event : order[source - 2]);
+    explore_read_from(load, place, source, is_displaced ? IfWaiting::displaced : IfWaiting::sleeps);
     run_.undo(before);
     if (!may_be_update(load) || stopped()) return;
     if (const auto update = canonical_update(load, place, source)) detect_races_of_update(load, *update, place, source);

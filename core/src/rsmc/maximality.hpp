@@ -67,13 +67,49 @@ bool fails_to_try_again(Run<W>& run, EventId conditional) {
   return ends_waiting(run, read, n_events);
 }
 
-// Does the thread wait now that the read is committed, or try again, where its store-conditional goes elsewhere?
+// An access of no object, or of one that was released, is reported even if it makes its thread wait.
 template <std::size_t W>
-bool waits_behind(Run<W>& run, EventId read, std::size_t n_events) {
-  if (ends_waiting(run, read, n_events) || run.comes_back_by_stores(read)) return true;
-  const EventId write = run.write_at_once(read);
-  const bool goes_elsewhere = write != no_event && run.event(write).chosen_by != no_event && !run.can_succeed(run.event(write));
-  return goes_elsewhere && fails_to_try_again(run, write);
+bool is_violation(const Run<W>& run, EventId read) {
+  const Event<W>& e = run.event(read);
+  const bool reads_freed = e.read_from == no_event ? run.machine().starts_free(e.address) : run.event(e.read_from).is_release;
+  return reads_freed || run.location(run.find_location(e.address)).is_outside;
+}
+
+// The thread before it has read.
+struct BeforeRead {
+  std::size_t n_events;
+  bool is_running;
+};
+
+template <std::size_t W>
+BeforeRead before_read(const Run<W>& run, EventId read) {
+  return {run.events_of(run.event(read).thread).size(), run.status_of(read) == ThreadStatus::running};
+}
+
+// Does the thread only wait now that the read is committed, or try again, where its store-conditional goes elsewhere? Then
+// the run is left where that is seen.
+template <std::size_t W>
+bool waits_behind(Run<W>& run, EventId read, const BeforeRead& before) {
+  if (!before.is_running || is_violation(run, read)) return false;
+  if (ends_waiting(run, read, before.n_events) || run.comes_back_by_stores(read)) return true;
+  const EventId write = run.event(read).role == Role::linked_load ? run.write_at_once(read) : no_event;
+  if (write == no_event || run.can_succeed(run.event(write))) return false;
+  const auto mark = run.mark();
+  if (fails_to_try_again(run, write)) return true;
+  run.undo(mark);
+  return false;
+}
+
+// Would the thread only wait with this source?
+template <std::size_t W>
+bool would_wait(Run<W>& run, EventId read, std::uint32_t place, std::size_t source) {
+  if (!run.is_open(read, place, source)) return true;
+  const auto mark = run.mark();
+  const BeforeRead before = before_read(run, read);
+  run.suppose_read(read, place, source);
+  const bool result = waits_behind(run, read, before);
+  run.undo(mark);
+  return result;
 }
 
 template <std::size_t W>
@@ -96,8 +132,18 @@ class Maximality {
 
   // Of runs without some reads, which differ only in whether these sleep or what displaced them: is this the one to count?
   bool stands_for_others() {
-    return std::ranges::all_of(run_.displacements(), [&](const Displacement& d) { return leads_behind(d, Bits::all()); }) &&
+    const auto was_on_the_way = [&](const Displacement& displacement) {
+      return event(displacement.read).state != EventState::asleep || leads_behind(displacement, Bits::all());
+    };
+    return std::ranges::all_of(run_.displacements(), was_on_the_way) &&
            std::ranges::none_of(run_.sleepers(), [&](EventId id) { return is_displaced_before(id, last_for(id, Bits::all())); });
+  }
+
+  // Is the read put off, instead of left asleep, if an update with this write takes the place behind what would have been
+  // last? It is if its thread would have gone on, and now waits. That hangs on the values and on the threads alone, so that
+  // the answer is the same in each run.
+  bool is_displaced(EventId read, EventId by, EventId last) {
+    return displaces(order_, run_, read) && takes(by, last) && would_wait(read, by) && !would_wait(read, last);
   }
 
   // What a continuation with this past keeps of the run. The second half of an update goes with the first if the past
@@ -267,11 +313,16 @@ class Maximality {
     const std::uint32_t place = run_.find_location(event(sleeper).address);
     const std::size_t source = write == no_event ? 0 : run_.location(place).position_of(write);
     if (!run_.is_open(sleeper, place, source)) return true;
-    const auto before = run_.mark();
-    const std::size_t n_events = run_.events_of(event(sleeper).thread).size();
-    const bool result = run_.wake(sleeper, source) && waits_behind(run_, sleeper, n_events);
-    run_.undo(before);
+    const auto mark = run_.mark();
+    const BeforeRead before{run_.events_of(event(sleeper).thread).size(), true};
+    const bool result = run_.wake(sleeper, source) && waits_behind(run_, sleeper, before);
+    run_.undo(mark);
     return result;
+  }
+
+  bool would_wait(EventId read, EventId write) {
+    const std::uint32_t place = run_.find_location(event(read).address);
+    return rsmc::would_wait(run_, read, place, write == no_event ? 0 : run_.location(place).position_of(write));
   }
 
   // Was it displaced on the way to where this came last?
@@ -279,7 +330,7 @@ class Maximality {
     if (!displaces(order_, run_, sleeper)) return false;
     for (EventId write = last; write != no_event && event(write).stamp > event(sleeper).stamp;) {
       const EventId earlier = run_.predecessor(location_of(sleeper), event(sleeper).stamp, write);
-      if (takes(write, earlier) && waits_with(sleeper, write) && !waits_with(sleeper, earlier)) return true;
+      if (is_displaced(sleeper, write, earlier)) return true;
       write = earlier;
     }
     return false;

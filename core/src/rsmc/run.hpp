@@ -403,13 +403,25 @@ class Run {
     return result;
   }
 
+  // What its thread would do next with this source, asleep or not. That is a matter of the value: the model, which need not
+  // allow it beside what else is there by now, is not asked.
+  void suppose_read(EventId id, std::uint32_t place, std::size_t source) {
+    Event<W>& e = machine_.event(id);
+    const std::uint64_t stamp = e.stamp;
+    const std::size_t n_local = machine_.local_events().size();
+    if (e.state == EventState::asleep) rouse(id);
+    const bool failed = outline_read(id, place, source, ItemKind::read).value_or(false);
+    set_stamp(id, stamp);
+    if (e.is_compare && failed && !e.must_fail) mark_absent(e.partner);
+    machine_.advance(e.thread);
+    machine_.local_events().resize(n_local);
+  }
+
   // At the end of a run, to see what a sleeping read could have seen.
   bool wake(EventId id, std::size_t source) {
-    Event<W>& e = machine_.event(id);
     const std::uint32_t place = location_of(id);
-    trail_.push_back({Change::awake, id, e.run_index});
-    e.state = EventState::pending;
-    const std::uint64_t stamp = e.stamp;
+    const std::uint64_t stamp = event(id).stamp;
+    rouse(id);
     const bool is_allowed = commit_read(id, place, source);
     set_stamp(id, stamp);
     return is_allowed;
@@ -622,7 +634,7 @@ class Run {
     const Mark before = mark();
     std::optional<Update> found;
     const bool is_fetched = second_half(id) != no_event;
-    if (is_fetched ? outline_read(id, place, source, kind) : commit_read(id, place, source, kind)) {
+    if (is_fetched ? !outline_read(id, place, source, kind).value_or(true) : commit_read(id, place, source, kind)) {
       const EventId write = write_at_once(id);
       if (write != no_event) found = Update{key_of(write), past_of_update(id, write), least_past_of_update(id, write)};
     }
@@ -842,14 +854,21 @@ class Run {
     return failed;
   }
 
-  // The read of an update, as committed but for the model. Returns false if there is no write then.
-  bool outline_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
-    if (take_value(id, place, source, kind).value_or(true)) return false;
+  // As committed, but for the model, and its thread does not go on. Returns the same.
+  std::optional<bool> outline_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
+    const std::optional<bool> failed = take_value(id, place, source, kind);
+    if (!failed) return failed;
     Event<W>& e = machine_.event(id);
     enter_items(id, kind, e.read_from);
     e.state = EventState::committed;
     trail_.push_back({Change::decided, id, 0});
-    return true;
+    return failed;
+  }
+
+  void rouse(EventId sleeper) {
+    Event<W>& e = machine_.event(sleeper);
+    trail_.push_back({Change::awake, sleeper, e.run_index});
+    e.state = EventState::pending;
   }
 
   bool finish_read(EventId id, ItemKind kind, bool failed) {
@@ -1124,12 +1143,8 @@ class Run {
   bool commit_settled_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
     if (source != locations_[place].order.size()) return false;
     require_unnoticed(machine_.event(id));
-    const std::optional<bool> failed = take_value(id, place, source, kind);
+    const std::optional<bool> failed = outline_read(id, place, source, kind);
     if (!failed) return false;
-    Event<W>& e = machine_.event(id);
-    enter_items(id, kind, e.read_from);
-    e.state = EventState::committed;
-    trail_.push_back({Change::decided, id, 0});
     pass_read(id, kind, *failed);
     return true;
   }

@@ -26,6 +26,7 @@ UNROLL = 2
 REPLAYED = 4
 """Of so many programs that go wrong, one is replayed."""
 IN_UNITS = "rsmc in units"
+IN_ANOTHER_ORDER = "rsmc in another order"
 TOGETHER = "states with several workers"
 MERGED = "states with threads that change places"
 
@@ -92,6 +93,7 @@ def _compared(task: Task, program: Program, seed: int, twin: Program | None) -> 
             continue
     if rsmc.NAME in results:
         results[IN_UNITS] = rsmc.run(replace(task, jobs=1 + seed % 3, split_seed=seed + 1))
+        results[IN_ANOTHER_ORDER] = rsmc.run(replace(task, pick_seed=seed + 1))
         _require_same_up_to_renaming(task, results[rsmc.NAME], seed)
     if states.NAME in results:
         inexact = replace(task.search, exact=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from dekker.cat.forgetting import forgets_reads
@@ -151,6 +152,11 @@ def _require_freedom_from_deadlocks(task: Task, exploration: Exploration) -> Non
 
 
 def commit_order(task: Task) -> CommitOrder:
+    order = _valid_order(task)
+    return replace(order, pick_seed=task.pick_seed) if task.pick_seed else order
+
+
+def _valid_order(task: Task) -> CommitOrder:
     """The model's own if it comes with Dekker, else one that can be shown to be valid for the program at hand."""
     model = task.model
     if FINAL_WRITES in model.uses:
