@@ -159,6 +159,7 @@ enum OptionFlag : std::uint32_t {
   flag_leaks = 256,
   flag_deadlocks = 512,
   flag_merges_spawned = 1024,
+  flag_may_come_back = 2048,
 };
 
 // model, buffer bound, flags, most states, seconds, bytes, jobs, seed of delays, entries and states of a trial
@@ -181,6 +182,7 @@ Options read_options(const OptionsArgument& argument) {
   options.leaks = (flags & flag_leaks) != 0;
   options.finds_deadlocks = (flags & flag_deadlocks) != 0;
   options.merges_spawned = (flags & flag_merges_spawned) != 0;
+  options.may_come_back = (flags & flag_may_come_back) != 0;
   options.max_states = max_states;
   options.timeout_s = timeout_s;
   options.memory_bytes = memory_bytes;

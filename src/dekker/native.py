@@ -30,6 +30,7 @@ from dekker._core import probe as probe_natively
 from dekker._core import search_states as search_natively
 from dekker.cat.relational import Fixpoint, RelationalProgram, Step
 from dekker.interrupts import heeding
+from dekker.ir.rounds import may_come_back
 from dekker.models import shipped_as
 from dekker.records import dataclass
 from dekker.task import Explorer, Limits, Progress, Task
@@ -439,6 +440,7 @@ def search_states(
         task.program.property.leaks,
         limits.deadlocks,
         search.symmetry and not (search.exact if search.exact is not None else not limits.stop_at_first),
+        may_come_back(task.program),
     )
     options = (
         STATE_MODELS.index(shipped_as(task.model) or task.model.name),

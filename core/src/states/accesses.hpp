@@ -64,6 +64,7 @@ class Accesses {
   bool in_order() const { return options_.model == Model::tso; }
 
   std::uint64_t n_reads = 0;
+  std::uint64_t n_changes = 0;  // of memory, but for objects that nobody else can reach
 
   const Instruction* current(const ThreadState& thread) const {
     const Frame& frame = thread.frames.back();
@@ -606,7 +607,10 @@ class Accesses {
     const Location place = map_.locate(state.memory, address, size);
     if (place.content == nullptr) return;
     state.memory.number = unnumbered;
-    std::memcpy(contents_.edit(*place.content) + place.offset, &value, size);
+    std::uint8_t* const there = contents_.edit(*place.content) + place.offset;
+    const bool is_own = place.object != nullptr && place.is_private;
+    n_changes += !is_own && std::memcmp(there, &value, size) != 0;
+    std::memcpy(there, &value, size);
     const bool remembers = place.object != nullptr || place.n_words != 0;
     if (remembers && (bits != 0 || is_partly(place))) write_undefined(place, size, bits);
     for (std::size_t u = 0; u < state.threads.size(); ++u) {

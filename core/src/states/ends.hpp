@@ -113,11 +113,65 @@ class Ends : protected Choices {
     return all_.have_ended_program;
   }
 
-  // Stores that are on their way arrive; do all threads wait then for what never comes?
+  // Of the states from which a step led back: may some thread go on for ever, but nothing ever change? Loops that wait need
+  // not be awaits.
+  void look_at_returns() {
+    const std::vector<std::uint32_t> numbers = std::exchange(returns_, {});
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      if (k != 0 && numbers[k] == numbers[k - 1]) continue;
+      set_from(numbers[k]);
+      if (all_.wait || all_.have_ended_program || all_.in_section != none || !has_only_running()) continue;
+      find_readiness();
+      if (!writes_next() && !is_any_known_to_go_on()) look_for_waits(numbers[k]);
+      if (restless_ != none && make_key(restless_)) goes_on_[key_.hash() % goes_on_.size()] = {key_, n_forgotten_};
+    }
+  }
+
+  // What it does when all stores have arrived depends on what its steps depend on, which includes those stores.
+  bool is_any_known_to_go_on() {
+    restless_ = none;
+    for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t) {
+      if (facts(from_[1 + at(t)]).is_waiting || !make_key(t)) continue;
+      const GoesOn& known = goes_on_[key_.hash() % goes_on_.size()];
+      if (known.key == key_ && known.n_forgotten == n_forgotten_) return true;
+    }
+    return false;
+  }
+
+  // Of threads that have not ended.
+  bool has_only_running() {
+    return std::ranges::all_of(from_.begin() + 1, from_.end(), [&](std::uint32_t thread) {
+      return facts(thread).status <= ThreadStatus::ended_program || facts(thread).status == ThreadStatus::running;
+    });
+  }
+
+  // Where no store is on its way, does the next step of a thread change memory?
+  bool writes_next() {
+    if (all_.have_stores) return false;
+    for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t) {
+      const std::optional<CachedStep> known = known_step(t);
+      if (known && known->has_successors && known->n_successors == 1 && known->successors[0] != from_[0]) return true;
+    }
+    return false;
+  }
+
+  std::optional<CachedStep> known_step(std::int32_t t) {
+    if (readiness_[at(t)] == Readiness::nothing || !make_key(t)) return std::nullopt;
+    return cache_.find(key_, keys_.hashes[at(t)]);
+  }
+
   void look_for_deadlock(std::uint32_t number) {
-    if (goes_on()) return;
+    if (!goes_on()) look_for_waits(number);
+  }
+
+  // Stores that are on their way arrive; do all threads wait then for what never comes?
+  void look_for_waits(std::uint32_t number) {
     bool found = false;
-    deadlock_steps_.drained(current(), [&](State& end) { found = found || is_deadlock(end); });
+    int n_ends = 0;
+    deadlock_steps_.drained(current(), [&](State& end) {
+      found = found || is_deadlock(end);
+      if (++n_ends > 1) restless_ = none;
+    });
     if (!found) return;
     if (all_.have_ended_program) {  // threads that wait then do not wait for ever
       record_final(number);
@@ -133,9 +187,7 @@ class Ends : protected Choices {
   bool goes_on() {
     if (all_.have_stores) return false;
     for (std::int32_t t = 0; at(t) + 1 < from_.size(); ++t) {
-      const std::optional<CachedStep> known = readiness_[at(t)] != Readiness::nothing && make_key(t)
-                                                  ? cache_.find(key_, keys_.hashes[at(t)])
-                                                  : std::nullopt;
+      const std::optional<CachedStep> known = known_step(t);
       if (!known || !known->has_successors || known->n_successors != 1) continue;
       if (known->successors[0] != from_[0] || !facts(known->successors[1]).is_waiting) return true;
     }
@@ -148,7 +200,10 @@ class Ends : protected Choices {
     for (ThreadState& thread : state.threads) end_ids_.push_back(number_of(thread, threads_));
     find_faces(end_ids_, end_keys_);
     for (std::int32_t t = 0; at(t) < state.threads.size(); ++t)
-      if (state.threads[at(t)].status == ThreadStatus::running && !is_known_to_wait(state, t)) return false;
+      if (state.threads[at(t)].status == ThreadStatus::running && !is_known_to_wait(state, t)) {
+        restless_ = t;
+        return false;
+      }
     return true;
   }
 
@@ -163,33 +218,75 @@ class Ends : protected Choices {
     return found.is_for_ever;
   }
 
-  // Does the thread, alone in a memory that nobody else changes, come back to where it was without a write, and without
-  // starting others? If it gets to where it waits for another to end, that is a state of its own. A loop that reads nothing
-  // does not wait for anything, and one without an await that fails does not wait: it runs for ever.
+  // Does the thread, alone, go round for ever and change nothing that others may see, whatever it chooses? Then all stay
+  // where they are if this is so of all: what one of them stores, at once or later, is what is there. If it gets to where it
+  // waits for another to end, that is a state of its own. A loop that reads nothing does not wait for anything.
   bool waits_for_ever(const State& state, std::int32_t t) {
-    State alone = state;
-    const std::uint32_t memory = number_of(alone.memory, memories_);
-    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> seen;  // how many reads and failed awaits there were before
-    for (int n = 0; n < most_rounds; ++n) {
-      const Readiness readiness = machine_.readiness(alone, t);
-      if (readiness == Readiness::nothing) return n == 0;
-      if (readiness == Readiness::choice) return false;
-      const std::pair so_far{machine_.n_reads, machine_.n_failed_awaits};
-      const auto [entry, is_new] = seen.try_emplace(number_of(alone.threads[at(t)], threads_), so_far);
-      if (!is_new) return so_far.first != entry->second.first && so_far.second != entry->second.second;
-      int n_next = 0;
-      State after;
-      solo_.each(alone, t, [&](State& next) {
-        ++n_next;
-        machine_.contents().settle(next.memory);
-        after = next;
-      });
-      const bool writes = number_of(after.memory, memories_) != memory || !after.threads[at(t)].buffer.empty();
-      machine_.violations().clear();
-      if (n_next != 1 || writes || after.threads.size() != alone.threads.size() || starts_others(alone, after)) return false;
-      alone = after;
+    const std::vector<std::uint32_t> saved = ids_;
+    std::vector<State> alone{state};
+    const bool result = machine_.readiness(alone[0], t) == Readiness::nothing || only_goes_round(alone, t);
+    ids_ = saved;
+    return result;
+  }
+
+  // `alone` are the states that it gets to; others have the place and the values that they had.
+  bool only_goes_round(std::vector<State>& alone, std::int32_t t) {
+    std::map<std::vector<std::uint32_t>, std::size_t> seen{{numbers_of(alone[0]), 0}};
+    std::vector<std::pair<std::size_t, std::size_t>> silent;  // steps that read nothing
+    for (std::size_t k = 0; k < alone.size(); ++k) {
+      if (k == most_rounds || machine_.readiness(alone[k], t) == Readiness::nothing) return false;
+      const std::uint64_t n_reads = machine_.n_reads, n_changes = machine_.n_changes;
+      std::vector<State> next = steps_alone(alone[k], t);
+      const bool reads = machine_.n_reads != n_reads;
+      if (next.empty() || machine_.n_changes != n_changes) return false;
+      for (State& after : next) {
+        if (after.threads.size() != alone[0].threads.size() || starts_others(alone[0], after)) return false;
+        const auto [entry, is_new] = seen.try_emplace(numbers_of(after), alone.size());
+        if (is_new) alone.push_back(after);
+        if (!reads) silent.emplace_back(k, entry->second);
+      }
     }
-    return false;
+    return has_no_cycle(std::move(silent));
+  }
+
+  std::vector<std::uint32_t> numbers_of(State& state) {
+    number_components(state);
+    return ids_;
+  }
+
+  // What it stores arrives at once.
+  std::vector<State> steps_alone(State& from, std::int32_t t) {
+    std::vector<State> stepped, result;
+    solo_.each(from, t, [&](State& next) {
+      machine_.contents().settle(next.memory);
+      stepped.push_back(next);
+    });
+    for (State& next : stepped) {
+      if (next.threads[at(t)].buffer.empty()) {
+        result.push_back(next);
+        continue;
+      }
+      solo_.drained(next, [&](State& end) {
+        machine_.contents().settle(end.memory);
+        result.push_back(end);
+      });
+    }
+    machine_.violations().clear();
+    return result;
+  }
+
+  // Edges from which others lead on are taken away until none is left.
+  static bool has_no_cycle(std::vector<std::pair<std::size_t, std::size_t>> edges) {
+    for (std::size_t before = edges.size() + 1; edges.size() < before;) {
+      before = edges.size();
+      const auto leads_on = [&](const auto& edge) {
+        return std::ranges::any_of(edges, [&](const auto& next) { return next.first == edge.second; });
+      };
+      std::vector<std::pair<std::size_t, std::size_t>> kept;
+      std::ranges::copy_if(edges, std::back_inserter(kept), leads_on);
+      edges = std::move(kept);
+    }
+    return edges.empty();
   }
 
   static bool starts_others(const State& before, const State& after) {
@@ -229,7 +326,12 @@ class Ends : protected Choices {
     bool is_for_ever = false;
   };
 
-  static constexpr int most_rounds = 1000;
+  struct GoesOn {
+    StepKey key;
+    std::uint64_t n_forgotten = ~std::uint64_t{0};
+  };
+
+  static constexpr std::size_t most_rounds = 1000;
 
   Statistics statistics_;
   bool is_second_phase_ = false;  // of a search for states that SC does not have
@@ -238,6 +340,8 @@ class Ends : protected Choices {
   Steps deadlock_steps_;
   std::vector<std::uint32_t> end_ids_;  // of a state in which all stores have been written
   Keys end_keys_;
+  std::int32_t restless_ = none;  // the thread for which the last state that was asked about is no deadlock
+  std::vector<GoesOn> goes_on_ = std::vector<GoesOn>(std::size_t{1} << 14);
   std::vector<Wait> waits_ = std::vector<Wait>(std::size_t{1} << 14);
 };
 

@@ -266,7 +266,10 @@ class Expansion : protected Numbering {
     for (std::uint32_t k = 0; k < step.n_successors; ++k) {
       const std::uint32_t memory = *next++, thread = *next++;
       std::uint32_t n_changed = *next++;
-      if (n_changed == 0 && memory == from_[0] && thread == from_[1 + at(t)]) continue;  // it waits
+      if (n_changed == 0 && memory == from_[0] && thread == from_[1 + at(t)]) {  // it waits
+        if (!facts(thread).is_waiting) note_return({number, false}, number, true);
+        continue;
+      }
       const bool is_urgent = asks || found_.depth_first;
       if (is_urgent) ids_.resize(from_.size());
       const std::span<std::uint32_t> ids = is_urgent ? std::span(ids_) : make_room();
@@ -276,7 +279,7 @@ class Expansion : protected Numbering {
       for (; n_changed > 0; --n_changed, next += 2) ids[1 + next[0]] = shrunk(ids[1 + next[0]], next[1]);
       sort_equal_threads(ids);
       if (is_urgent)
-        result = std::max(result, progress_to(found_.insert(ids, number)));
+        result = std::max(result, progress_to(insert(ids, number, memory == from_[0])));
       else
         postpone(number);
     }
@@ -316,7 +319,7 @@ class Expansion : protected Numbering {
   // For the components of a state that is added once what it is compared with has come from memory. Nobody may ask for it before.
   std::span<std::uint32_t> make_room() {
     Postponed& oldest = postponed_[n_postponed_ % postponed_.size()];
-    if (n_postponed_ >= postponed_.size()) found_.insert(oldest.ids, oldest.parent, oldest.hash);
+    if (n_postponed_ >= postponed_.size()) insert(oldest);
     oldest.ids.resize(from_.size());
     return oldest.ids;
   }
@@ -325,6 +328,7 @@ class Expansion : protected Numbering {
   void postpone(std::uint32_t parent) {
     Postponed& newest = postponed_[n_postponed_ % postponed_.size()];
     newest.parent = parent;
+    newest.keeps_memory = newest.ids[0] == from_[0];
     newest.hash = Visited::hash_of(newest.ids);
     found_.announce(newest.hash);
     ++n_postponed_;
@@ -334,10 +338,7 @@ class Expansion : protected Numbering {
 
   void add_postponed() {
     const std::size_t n = std::min(n_postponed_, postponed_.size());
-    for (std::size_t k = n_postponed_ - n; k < n_postponed_; ++k) {
-      const Postponed& item = postponed_[k % postponed_.size()];
-      found_.insert(item.ids, item.parent, item.hash);
-    }
+    for (std::size_t k = n_postponed_ - n; k < n_postponed_; ++k) insert(postponed_[k % postponed_.size()]);
     n_postponed_ = 0;
   }
 
@@ -346,11 +347,23 @@ class Expansion : protected Numbering {
   // The state is overwritten.
   Progressed add(State& state, std::uint32_t parent, bool has_numbers = false) {
     number_components(state, has_numbers);
-    const FoundStates::Found found = found_.insert(ids_, parent);
+    const FoundStates::Found found = insert(ids_, parent, !from_.empty() && ids_[0] == from_[0]);
     for (const Violation& violation : machine_.violations()) note_violation(violation, found.number, parent);
     machine_.violations().clear();
     if (found.is_new) visit(state, found.number);
     return progress_to(found);
+  }
+
+  // On each cycle of states some step leads to one with a lower number, or to the same. Where all threads only go round and
+  // nothing ever changes, a step that does so is found, and the state that it starts from is looked at (Ends).
+  FoundStates::Found insert(std::span<const std::uint32_t> ids, std::uint32_t parent, bool keeps_memory) {
+    return note_return(found_.insert(ids, parent), parent, keeps_memory);
+  }
+
+  FoundStates::Found note_return(const FoundStates::Found& found, std::uint32_t parent, bool keeps_memory) {
+    const bool is_asked = options_.may_come_back && options_.finds_deadlocks && !options_.robust;
+    if (is_asked && keeps_memory && !found.is_new && found.number <= parent) returns_.push_back(parent);
+    return found;
   }
 
   Progressed progress_to(const FoundStates::Found& state) const {
@@ -386,13 +399,19 @@ class Expansion : protected Numbering {
   std::uint64_t n_successors_ = 0;
   bool has_violation_ = false;
   std::map<Violation, Edge> known_violations_;
+  std::vector<std::uint32_t> returns_;  // states from which a step led back, and changed no memory
 
  private:
   struct Postponed {
     std::vector<std::uint32_t> ids;
     std::uint32_t parent = 0;
+    bool keeps_memory = false;
     std::uint64_t hash = 0;
   };
+
+  void insert(const Postponed& item) {
+    note_return(found_.insert(item.ids, item.parent, item.hash), item.parent, item.keeps_memory);
+  }
 
   // What was known of a step when readiness was asked for; good as long as the cache is as it was.
   struct KnownStep {

@@ -419,6 +419,7 @@ class Machine : public Accesses {
     const bool is_known = object.is_shared && !object.is_local;
     if (is_known && touched != nullptr) touched->push_back(ending(state, t, object));
     state.memory.number = unnumbered;
+    n_changes += is_known || map_.reuses();
     object.is_live = false;
     object.is_partly = false;
     object.has_word = map_.reuses() && !object.is_stack;
@@ -658,6 +659,7 @@ class Machine : public Accesses {
     HeapObject& object = *found;
     touch(state, address, std::max<Address>(object.size, 1), true);
     touch_frees(true);
+    ++n_changes;
     object.is_live = true;
     object.has_word = false;
     set_new_content(object, i.is_unset);

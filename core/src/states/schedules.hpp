@@ -1,6 +1,8 @@
 // How states come about: runs, step by step, that are made again from what is known of the states on the way.
 #pragma once
 
+#include <set>
+
 #include "states/ends.hpp"
 
 namespace dekker::states {
@@ -88,12 +90,16 @@ class Schedules : protected Ends {
       }
   }
 
-  // Each thread that waits goes round once more, and finds that there is nothing new.
-  void append_rounds(State& end, Schedule& part, Schedule& result) {
-    for (std::int32_t t = 0; at(t) < end.threads.size(); ++t) {
-      State alone = end;
+  // Each thread that waits goes round once more, and finds that there is nothing new. Where its loop is no await, it goes on
+  // until it has been there before. What threads allocate in their rounds goes to different places.
+  void append_rounds(State& alone, Schedule& part, Schedule& result) {
+    for (std::int32_t t = 0; at(t) < alone.threads.size(); ++t) {
       int n_rounds = 0;
+      std::set<std::uint32_t> seen;
       while (n_rounds < 2 && machine_.readiness(alone, t) != Readiness::nothing) {
+        State copy = alone;
+        const bool was_there = !seen.insert(number_of(copy.threads[at(t)], threads_)).second;
+        if (was_there && n_rounds == 0) break;
         const std::uint64_t before = machine_.n_failed_awaits;
         State after;
         part.clear();

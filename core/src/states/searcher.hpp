@@ -78,6 +78,7 @@ class Searcher : Schedules {
     }
     found_.stack.clear();
     add_postponed();
+    if (!is_stopped()) look_at_returns();
     update_statistics();
   }
 
@@ -86,6 +87,7 @@ class Searcher : Schedules {
     found_.stack.clear();
     found_.is_expanded.clear();
     reduced_.clear();
+    returns_.clear();
     known_violations_.clear();
     known_outcomes_.clear();
     statistics_ = {};
@@ -137,6 +139,7 @@ class Searcher : Schedules {
     if (options_.max_states != 0 && found_.visited.size() >= options_.max_states) return stop(Stop::states);
     if (has_failed(options_, steps_.overflows, machine_.largest_buffer, found_.visited.size())) return stop(Stop::buffers);
     if (++n_expanded_ % 1024 != 0) return false;
+    look_at_returns();
     if (!options_.depth_first) found_.visited.forget(next);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
     if (options_.timeout_s > 0 && elapsed.count() > options_.timeout_s) return stop(Stop::time);
@@ -152,6 +155,7 @@ class Searcher : Schedules {
     if (!may_compact) return stop(Stop::memory);
     add_postponed();
     if (!found_.visited.is_compact()) {
+      look_at_returns();
       found_.visited.become_compact(next);
       return false;
     }

@@ -116,6 +116,7 @@ class Worker : Schedules {
       publish();
     }
     add_postponed();
+    look_at_returns();
   }
 
   // Has a future grown since threads were chosen, so that these are not enough?
@@ -145,6 +146,7 @@ class Worker : Schedules {
       publish();
     }
     add_postponed();
+    look_at_returns();
   }
 
   // ---- While no worker works ------------------------------------------------------------------------------------------
@@ -156,6 +158,7 @@ class Worker : Schedules {
     found_.n_new = n_told_ = 0;
     found_.share(*shared_.visited);
     reduced_.clear();
+    returns_.clear();
     known_violations_.clear();
     known_outcomes_.clear();
     statistics_ = {};

@@ -128,7 +128,8 @@ def _members(row: int) -> list[int]:
 
 def is_deadlock(runs: Sequence[ThreadRun], execution: Execution) -> bool:
     """Whether some threads wait and all that have not ended wait for ever: for a thread that does not end, or for
-    another value than the last one of everything that was read in the last round."""
+    another value than the last one of everything that was read in the last round. What is stored again makes no
+    difference."""
     if not any(run.end == WAITING for run in runs) or any(run.end == ENDED for run in runs):
         return False
     return all(run.end in (COMPLETE, UNBORN) or _waits_for_ever(run, runs, execution) for run in runs)
@@ -142,8 +143,9 @@ def _waits_for_ever(run: ThreadRun, runs: Sequence[ThreadRun], execution: Execut
     reads = _last_round(run, execution, "R")
     sources = [source for source, read in pairs(execution.relations["rf"]) if read in reads]
     newer = execution.relations["co"]
-    return not any(newer[source] for source in sources) and all(
-        _changes_nothing(write, _members(newer[write]), execution) for write in _last_round(run, execution, "W")
+    return all(
+        _changes_nothing(write, _members(newer[write]), execution)
+        for write in (*sources, *_last_round(run, execution, "W"))
     )
 
 

@@ -23,9 +23,10 @@ from dekker.execution import FROM_INITIAL, Event, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Unary, Unset
 from dekker.ir.fences import FENCES
-from dekker.ir.flow import Resource, live_at_starts
+from dekker.ir.flow import Resource
 from dekker.ir.instructions import Await, Order
 from dekker.ir.layout import HEADER_SIZE, end_address, start_address
+from dekker.ir.passes.idling import live_values
 from dekker.ir.program import Function
 from dekker.records import dataclass
 from dekker.replay.frames import shown_function
@@ -272,14 +273,14 @@ class Machine:
 
     def visit(self) -> tuple[Visit, ...]:
         """What the thread goes on with in each of its calls, at the beginning of an instruction: the instruction that
-        is next, and the values that it may still read."""
+        is next, and the values that it may still read, but for counters that only let time pass."""
         inner = self.calls[-1]
         return tuple(self.visit_of(call, self.instruction if call is inner else call.pc) for call in self.calls)
 
     def visit_of(self, call: Call, pc: int) -> Visit:
         name = call.function.name
         if name not in self.live:
-            self.live[name] = live_at_starts(call.function, frozenset())
+            self.live[name] = live_values(self.world.program, call.function)
         values = (
             (register, word.value) for register, word in call.registers.items() if register in self.live[name][pc]
         )

@@ -29,6 +29,7 @@ struct Options {
   bool merges_spawned = false;  // also of threads that are spawned: joins in a row are then one step, and states are not counted
   bool stop_at_violation = false;
   bool finds_deadlocks = true;  // they are violations
+  bool may_come_back = true;    // threads, to where they were, in loops that are no awaits
   bool robust = false;          // asks for a state with empty buffers that SC does not have
   bool leaks = false;           // memory that is lost at the end is a violation
   bool compact = false;         // at the memory limit, go on with hashes in the place of states

@@ -34,13 +34,25 @@ _LESS, _NOT_LESS = frozenset(("slt", "ult")), frozenset(("sge", "uge"))
 
 def leave_out_idling(program: Program) -> Program:
     """The program without branches that only let time pass, in functions with loops."""
-    functions = tuple(
-        _without_idling(function, observed_registers(program, function)) for function in program.functions
-    )
+    functions = tuple(without_idling(program, function) for function in program.functions)
     return program if functions == program.functions else replace(program, functions=functions)
 
 
-def _without_idling(function: Function, observed: Set[str]) -> Function:
+def live_values(program: Program, function: Function) -> list[frozenset[Resource]]:
+    """What may still make a difference, at each instruction: not what only lets time pass, nor what is computed and
+    never used."""
+    function = without_idling(program, function)
+    body = function.body
+
+    def counts(index: int, after: frozenset[Resource]) -> bool:
+        return not isinstance(body[index], Assign) or _assigns(body[index], after)
+
+    return live_where(function, frozenset(), counts)
+
+
+def without_idling(program: Program, function: Function) -> Function:
+    """Of the same length: instructions keep their places."""
+    observed = observed_registers(program, function)
     if not any(_is_back_edge(function, index) for index in range(len(function.body))):
         return function
     pure = _pure_registers(function)
