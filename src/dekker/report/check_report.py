@@ -88,8 +88,10 @@ def coverage(report: CheckReport) -> str:
         runs = _count(result.complete_executions, "complete execution")
     if result.blocked and result.counts_executions:
         runs += f", {result.blocked} blocked"
-    if result.is_up_to_renaming:
-        runs += ", up to the names of alike threads"
+    alike = ("the names of alike threads",) if result.is_up_to_renaming else ()
+    alike += ("the order of writes that nobody sees",) if result.is_up_to_order else ()
+    if alike:
+        runs += f", up to {' and '.join(alike)}"
     if result.stopped_by == "violation":
         return f"stopped at the first violation, after {runs}; --keep-going explores all"
     if result.stopped_by is not None:
