@@ -1368,7 +1368,7 @@ class Run {
 
   bool commit_settled_write(EventId id, std::uint32_t place, std::size_t position) {
     Location<W>& location = locations_[place];
-    if (position != location.order.size()) return false;
+    if (position != location.order.size() && !location.is_last_chosen) return false;
     Event<W>& e = machine_.event(id);
     require_unnoticed(e);
     set_written(e, location.address);
