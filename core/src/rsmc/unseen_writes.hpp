@@ -13,13 +13,13 @@
 //    seq_cst which has what the model asks of it, and put the stores in the order of the last element of T that happens before
 //    each, or that it is, and where that is the same in an order that has happens-before. Coherence then has happens-before,
 //    and whenever it puts one element of T before another, through one store and a later one, T does so, too.
-//  - `cpp20`, `rc11`, with updates: none of them, and no write there, is seq_cst; no update acquires, and there is no fence, so
-//    that nothing synchronises through them. Take any order that has program order and reads-from, and with that
-//    happens-before. What is seq_cst is not concerned.
-// Races are told by happens-before, which stays the same.
-//
-// A thread that fences and updates under `rc11` is left out because the two orders may contradict each other: reads from
-// relaxed writes may put two updates in one order, while seq_cst fences need the other.
+//  - `cpp20`, `rc11`, with updates: no write there is seq_cst, no update acquires, and there are no fences, so that nothing
+//    synchronises through them. Take any order that has program order and reads-from, and with that happens-before. What is
+//    seq_cst is not concerned. With fences two such orders might contradict each other: reads from relaxed writes put two
+//    updates in one order, while seq_cst fences need the other.
+//  - `cpp20`, `rc11`, if each thread does nothing afterwards: of what these accesses order nothing but themselves comes later.
+//    Any order will do.
+// Races are told by happens-before, which stays the same, or is added to what nobody comes behind.
 //
 // Of the final value: updates that commute come to the same in every order. Of stores any may be last that the model lets
 // come behind all others; this is asked for when the first thread reads the place behind its joins. The argument above
@@ -49,6 +49,8 @@ class UnseenWrites {
     bool has_stores = false;
     bool has_updates = false;
     bool commutes = true;
+    bool acquires = false;
+    bool are_last = true;  // in their threads
     std::set<std::int32_t> threads;
     EventId strongest = no_event;
   };
@@ -58,17 +60,19 @@ class UnseenWrites {
     std::optional<UpdateOperator> operation;
     for (const EventId id : writes) {
       const Event<W>& e = event(id);
-      if (e.matrix_index == not_in_matrix) continue;
+      if (!is_in_matrix(id)) continue;
       found.threads.insert(e.thread);
       (e.role == Role::plain ? found.has_stores : found.has_updates) = true;
       if (found.strongest == no_event || strength(e) > strength(event(found.strongest))) found.strongest = id;
+      found.acquires = found.acquires || (e.role == Role::update_write && strength(event(e.partner)) > relaxed_strength);
+      found.are_last = found.are_last && is_last(e);
       found.commutes = found.commutes && e.role == Role::update_write && commutes(e, operation);
     }
     return found;
   }
 
   // Does the access not show by itself in which order it comes?
-  bool is_fit(const Event<W>& e) {
+  bool is_fit(const Event<W>& e) const {
     if (e.is_release || e.is_renewal || e.is_piece) return false;
     switch (e.role) {
       case Role::plain: return e.kind == EventKind::write;
@@ -78,10 +82,11 @@ class UnseenWrites {
     }
   }
 
-  // Nor all of them together, nor what else is in the run?
+  // Nor all of them together, nor what else is in the run? Models with flags are those of C, where what an update acquires
+  // synchronises with what it reads from.
   bool are_fit(const Group& group) const {
-    if (!order_.has_flags || !group.has_updates) return true;
-    return strength(event(group.strongest)) < sequential_strength && !has_fences();
+    if (!order_.has_flags || !group.has_updates || group.are_last) return true;
+    return !group.acquires && strength(event(group.strongest)) < sequential_strength && !has_fences();
   }
 
   // May the final value be asked for?
@@ -91,19 +96,25 @@ class UnseenWrites {
   const Event<W>& event(EventId id) const { return machine_.event(id); }
   std::uint8_t strength(const Event<W>& e) const { return machine_.class_of(e).strength; }
 
-  // Models with flags are those of C, where what an update acquires synchronises with what it reads from.
-  bool is_fit_update(const Event<W>& read) {
-    if (read.is_compare || read.is_piece || (order_.has_flags && strength(read) > relaxed_strength)) return false;
-    return !machine_.is_result_used(read);
+  bool is_fit_update(const Event<W>& read) const {
+    return !read.is_compare && !read.is_piece && !machine_.is_result_used(read);
+  }
+
+  bool is_in_matrix(EventId id) const { return event(id).matrix_index != not_in_matrix; }
+  bool is_fence(EventId id) const { return event(id).kind == EventKind::fence && is_in_matrix(id); }
+  bool is_access(EventId id) const { return event(id).kind != EventKind::fence && is_in_matrix(id); }
+
+  // Is nothing behind it but fences?
+  bool is_last(const Event<W>& e) const {
+    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(e.thread)].events;
+    return std::none_of(events.begin() + e.index + 1, events.end(), [&](EventId id) { return is_access(id); });
   }
 
   // Others than those that nothing is behind.
   bool has_fences() const {
-    const auto is_in_matrix = [&](EventId id) { return event(id).matrix_index != not_in_matrix; };
-    const auto is_fence = [&](EventId id) { return event(id).kind == EventKind::fence && is_in_matrix(id); };
     return std::ranges::any_of(machine_.threads(), [&](const ThreadState<W>& thread) {
-      const auto first = std::ranges::find_if(thread.events, is_fence);
-      return std::any_of(first, thread.events.end(), [&](EventId id) { return is_in_matrix(id) && !is_fence(id); });
+      const auto first = std::ranges::find_if(thread.events, [&](EventId id) { return is_fence(id); });
+      return std::any_of(first, thread.events.end(), [&](EventId id) { return is_access(id); });
     });
   }
 
