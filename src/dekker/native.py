@@ -167,7 +167,31 @@ order of writes, where that is, and where it was known to be; what is relied on 
 what was refuted; the numbers of threads, by parent and order."""
 
 _NO = False
-NOTHING_KNOWN: Known = ([], [], _NO, [], [], [], [], _NO, _NO, [], [], _NO, _NO, _NO, _NO, _NO, _NO, _NO, [], [], [], [], [])
+NOTHING_KNOWN: Known = (
+    [],
+    [],
+    _NO,
+    [],
+    [],
+    [],
+    [],
+    _NO,
+    _NO,
+    [],
+    [],
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    [],
+    [],
+    [],
+    [],
+    [],
+)
 
 
 @dataclass(frozen=True)

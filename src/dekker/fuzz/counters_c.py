@@ -147,7 +147,9 @@ class _Function:
                 return "pthread_mutex_lock(&m); p = 1; pthread_cond_signal(&k); pthread_mutex_unlock(&m);"
             case "condition":
                 count = f"{self._update('d', value)};"
-                return f"pthread_mutex_lock(&m); while (!p) pthread_cond_wait(&k, &m); {count} pthread_mutex_unlock(&m);"
+                return (
+                    f"pthread_mutex_lock(&m); while (!p) pthread_cond_wait(&k, &m); {count} pthread_mutex_unlock(&m);"
+                )
             case _:
                 counts = f"{self._update('d', value)};" if self.random.random() < 0.3 else ""
                 return f"while (!(r{i} = {self._load(seen)})) {{ {counts} }}"

@@ -11,7 +11,13 @@ from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import Encoder
 from dekker.engines.rsmc.events import program_events, releases, runtime_events
 from dekker.engines.rsmc.joins import joins_are_last
-from dekker.engines.rsmc.orders import COMMIT_ORDERS, FORGET_DEPENDENCIES, LEAVE_ORDER_OPEN, NOT_FOR_UPDATES, CommitOrder
+from dekker.engines.rsmc.orders import (
+    COMMIT_ORDERS,
+    FORGET_DEPENDENCIES,
+    LEAVE_ORDER_OPEN,
+    NOT_FOR_UPDATES,
+    CommitOrder,
+)
 from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
 from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
