@@ -1,9 +1,9 @@
 """Random small C programs with writes whose order nobody sees, or hardly anybody.
 
-Threads count by updates whose result they do not use, and store to places that are read when they have been joined, if at
-all, beside accesses that are seen. Now and then somebody looks: a thread that uses a result, or reads a counter late, or
-behind a branch; the first thread while it starts and joins others, or joins only some; who frees the memory of a counter.
-Where only the verdict is asked for, that order is left open: that must make no difference.
+Threads count by updates whose result they do not use, and store to places that are read when they have been joined,
+if at all, beside accesses that are seen. Now and then somebody looks: a thread that uses a result, or reads a counter
+late, or behind a branch; the first thread while it starts and joins others, or joins only some; who frees the memory of
+a counter. Where only the verdict is asked for, that order is left open: that must make no difference.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-OBSERVED = ("x", "y", "c", "v")
+OBSERVED = ("x", "y", "c", "v", "o0", "o1", "o2", "o3")
 
 _PRELUDE = """\
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-atomic_int x, y, c, d, v, w;
+atomic_int x, y, c, d, v, w, o0, o1, o2, o3;
 int p, q;
 struct statistics { atomic_int hits; atomic_int last; } *s;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -63,8 +63,12 @@ def counters_program(seed: int) -> str:
     kinds = (*_USUAL, *(kind for group in _SPECIAL.values() if random.random() < 0.2 for kind in group))
     order = random.choice(("relaxed", "mixed", "mixed"))
     n_threads = random.choice((2, 2, 3, 3, 4))
-    most = 3 if n_threads < 3 else 2
-    functions = [_Function(random, f"f{i}", kinds, random.randint(1, most), order) for i in range(n_threads)]
+    sizes = (1, 2, 3, 3) if n_threads < 3 else (1, 1, 2, 2, 3)
+    are_around = n_threads == 2 and random.random() < 0.4
+    functions = [
+        _Function(random, f"f{i}", kinds, 3 if are_around else random.choice(sizes), order, are_around)
+        for i in range(n_threads)
+    ]
     names = [function.name for function in functions]
     if random.random() < 0.2:
         names[-1] = names[0]
@@ -93,23 +97,39 @@ def _main(random: Random, names: list[str], counts_on_heap: bool) -> str:
 class _Function:
     """Statement `i` leaves what it has read in `r<i>`."""
 
-    def __init__(self, random: Random, name: str, kinds: tuple[str, ...], size: int, order: str) -> None:
+    def __init__(
+        self, random: Random, name: str, kinds: tuple[str, ...], size: int, order: str, is_around: bool
+    ) -> None:
         self.random, self.name, self.kinds, self.size, self.order = random, name, kinds, size, order
+        self.is_around = is_around
 
     def text(self) -> str:
         lines = "\n  ".join((*self._lines(), "return 0;"))
         return f"static void *{self.name}(void *argument) {{\n  {lines}\n}}\n"
 
     def _lines(self) -> Iterator[str]:
-        for i in range(self.size):
+        statements = self._around_update() if self.is_around else self._any_statements()
+        for i, statement in enumerate(statements):
             yield f"int r{i} = 0;"
-            statement = self._statement(self.random.choice(self.kinds), i)
             if i and self.random.random() < 0.25:
                 statement = f"if (r{self.random.randrange(i)} {self.random.choice(('==', '!='))} 1) {{ {statement} }}"
             yield statement
         if self.random.random() < 0.4:
             unwanted = " && ".join(f"r{i} == {self.random.randrange(3)}" for i in range(self.size))
             yield f"assert(!({unwanted}));"
+        if self.random.random() < 0.5:
+            read = " + ".join(f"r{i} * {9**i}" for i in range(self.size))
+            yield f"atomic_store_explicit(&o{self.name[1:]}, {read}, memory_order_relaxed);"
+
+    def _any_statements(self) -> list[str]:
+        return [self._statement(self.random.choice(self.kinds), i) for i in range(self.size)]
+
+    def _around_update(self) -> list[str]:
+        """A store and a load that the update may keep in order, as of the next thread those of the same two places."""
+        first, other = ("xy", "yx")[int(self.name[1:]) % 2]
+        order = f"memory_order_{self.random.choice(_UPDATES[3:])}"
+        update = f"atomic_fetch_add_explicit(&c, 1, {order});"
+        return [f"{self._store(first, '1')};", update, f"r2 = {self._load(other)};"]
 
     def _statement(self, kind: str, i: int) -> str:
         seen, value = self.random.choice("xxy"), self._value(i)
