@@ -142,6 +142,18 @@ def test_updates_keep_what_is_around_them_in_order(order: str, model: str, tmp_p
 
 
 @pytest.mark.parametrize("model", ["cpp20", "rc11"])
+@pytest.mark.parametrize(("after", "expected"), [("", 1), (" store(x, 1);", 6), (" add(d, 1);", 6)])
+def test_updates_that_synchronise_are_the_last_of_their_threads(
+    after: str, expected: int, model: str, tmp_path: Path
+) -> None:
+    """Other updates of the same place may follow."""
+    twice = "store(a, 1); atomic_fetch_add(&c, 1); atomic_fetch_add(&c, 1);"
+    exact, found = both(program_of(tmp_path, [twice, f"store(b, 1); {twice[13:]}{after}"], "assert(c == 4);"), model)
+    assert exact.complete_executions == 6
+    assert found.complete_executions == expected
+
+
+@pytest.mark.parametrize("model", ["cpp20", "rc11"])
 def test_fences_put_updates_in_an_order_that_relaxed_reads_may_not_have(model: str, tmp_path: Path) -> None:
     """Without the updates the assertion could fail."""
     fence = "atomic_thread_fence(memory_order_seq_cst);"

@@ -17,8 +17,8 @@
 //    synchronises through them. Take any order that has program order and reads-from, and with that happens-before. What is
 //    seq_cst is not concerned. With fences two such orders might contradict each other: reads from relaxed writes put two
 //    updates in one order, while seq_cst fences need the other.
-//  - `cpp20`, `rc11`, if each thread does nothing afterwards: of what these accesses order nothing but themselves comes later.
-//    Any order will do.
+//  - `cpp20`, `rc11`, if each thread then goes on with nothing but fences and such accesses to the same place: what they order comes
+//    before nothing else. Any order that has program order will do.
 // Races are told by happens-before, which stays the same, or is added to what nobody comes behind.
 //
 // Of the final value: updates that commute come to the same in every order. Of stores any may be last that the model lets
@@ -50,7 +50,7 @@ class UnseenWrites {
     bool has_updates = false;
     bool commutes = true;
     bool acquires = false;
-    bool are_last = true;  // in their threads
+    bool are_last = true;  // in their threads, but for others of them
     std::set<std::int32_t> threads;
     EventId strongest = no_event;
   };
@@ -104,10 +104,10 @@ class UnseenWrites {
   bool is_fence(EventId id) const { return event(id).kind == EventKind::fence && is_in_matrix(id); }
   bool is_access(EventId id) const { return event(id).kind != EventKind::fence && is_in_matrix(id); }
 
-  // Is nothing behind it but fences?
+  // Is nothing behind it but fences and accesses to the same place?
   bool is_last(const Event<W>& e) const {
     const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(e.thread)].events;
-    return std::none_of(events.begin() + e.index + 1, events.end(), [&](EventId id) { return is_access(id); });
+    return std::none_of(events.begin() + e.index + 1, events.end(), [&](EventId id) { return is_access(id) && event(id).address != e.address; });
   }
 
   // Others than those that nothing is behind.
