@@ -88,7 +88,7 @@ void read_functions(Program& program, const FunctionsArgument& argument) {
 }
 
 // sets, pairs, flags, strength
-using OrderArgument = std::tuple<bool, bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t, bool, bool, bool>;
+using OrderArgument = std::tuple<bool, bool, bool, bool, bool, bool, bool, std::uint64_t, std::uint64_t, bool, bool, bool, bool>;
 using ClassArgument = std::tuple<std::vector<std::size_t>, std::int64_t, std::int64_t, std::uint8_t>;
 
 CommitOrder read_order(const OrderArgument& argument) {
@@ -135,6 +135,7 @@ nb::dict statistics_dict(const Statistics& s) {
   result["not_last"] = s.not_last;
   result["left_out"] = s.left_out;
   result["up_to_renaming"] = s.up_to_renaming;
+  result["up_to_order"] = s.up_to_order;
   result["commits"] = s.commits;
   result["checks"] = s.checks;
   result["templates"] = s.templates;
@@ -230,10 +231,12 @@ using SizesArgument = std::vector<std::pair<Address, Address>>;
 // parts, parts that are released, whether anything is, writers, trusted, objects that are freed, those that may be allocated
 // again, whether ends of threads matter and whether they are events, what of early accesses is noticed and was
 // known to be, whether halves of updates must be apart and whether they are, whether the program ends with threads that were not joined and
-// was known to, whether threads are told apart and that was known, what rounds that are left out rely on and what of it is refuted, numbers of
+// was known to, whether threads are told apart and that was known, whether a run was looked at,
+// where nobody sees the order of writes and was known to, what rounds that are left out rely on and what of it is refuted, numbers of
 // threads by parent and order
 using KnownArgument = std::tuple<PartsArgument, PartsArgument, bool, OwnersArgument, OwnersArgument, SizesArgument, SizesArgument, bool, bool,
-                                 std::vector<Address>, std::vector<Address>, bool, bool, bool, bool, bool, bool, OwnersArgument, OwnersArgument,
+                                 std::vector<Address>, std::vector<Address>, bool, bool, bool, bool, bool, bool, bool, std::vector<Address>, std::vector<Address>,
+                                 OwnersArgument, OwnersArgument,
                                  std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>>>;
 // bytes, depth, number of the read that sleeps
 using UnitArgument = std::tuple<nb::bytes, std::uint32_t, std::uint64_t>;
@@ -270,11 +273,12 @@ OwnersArgument reliances_list(const Reliances& reliances) {
 
 Known read_known(const KnownArgument& argument) {
   const auto& [parts, released, releases, writers, trusted, freed, reusable, ends_matter, ends_are_events, noticed, noticed_before, needs_split, splits,
-               ends_unjoined, ended_unjoined_before, told_apart, tells_apart, relied_on, refuted, threads] = argument;
+               ends_unjoined, ended_unjoined_before, told_apart, tells_apart, looked_at_run, unseen, unseen_before, relied_on, refuted, threads] = argument;
   Known known{read_parts(parts), read_parts(released), releases, {writers.begin(), writers.end()}, {trusted.begin(), trusted.end()},
               {freed.begin(), freed.end()}, {reusable.begin(), reusable.end()}, ends_matter, ends_are_events,
               {noticed.begin(), noticed.end()}, {noticed_before.begin(), noticed_before.end()}, needs_split, splits, ends_unjoined, ended_unjoined_before,
-              told_apart, tells_apart, read_reliances(relied_on), read_reliances(refuted), {}};
+              told_apart, tells_apart, looked_at_run, {unseen.begin(), unseen.end()}, {unseen_before.begin(), unseen_before.end()},
+              read_reliances(relied_on), read_reliances(refuted), {}};
   for (const auto& [parent, nth, number] : threads) known.threads[{parent, nth}] = number;
   return known;
 }
@@ -287,7 +291,8 @@ KnownArgument known_tuple(const Known& known) {
           {known.freed.begin(), known.freed.end()}, {known.reusable.begin(), known.reusable.end()}, known.ends_matter,
           known.ends_are_events, {known.noticed.begin(), known.noticed.end()},
           {known.noticed_before.begin(), known.noticed_before.end()}, known.needs_split, known.splits, known.ends_unjoined,
-          known.ended_unjoined_before, known.told_apart, known.tells_apart, reliances_list(known.relied_on), reliances_list(known.refuted),
+          known.ended_unjoined_before, known.told_apart, known.tells_apart, known.looked_at_run,
+          {known.unseen.begin(), known.unseen.end()}, {known.unseen_before.begin(), known.unseen_before.end()}, reliances_list(known.relied_on), reliances_list(known.refuted),
           std::move(threads)};
 }
 

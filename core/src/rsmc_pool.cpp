@@ -17,6 +17,7 @@ void add_to(Statistics& total, const Statistics& part) {
   total.not_last += part.not_last;
   total.left_out += part.left_out;
   total.up_to_renaming += part.up_to_renaming;
+  total.up_to_order += part.up_to_order;
   total.commits += part.commits;
   total.checks += part.checks;
   total.templates += part.templates;

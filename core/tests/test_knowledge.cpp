@@ -149,6 +149,38 @@ TEST(threads_that_one_tells_apart_are_told_apart_by_all_who_start_again) {
   CHECK(again.all() == start);
 }
 
+TEST(where_one_sees_an_order_of_writes_all_who_start_again_do) {
+  Knowledge finder;
+  bool starts_again = false;
+  try {
+    finder.note_unseen({16, 24});
+  } catch (const NewKnowledge&) {
+    starts_again = true;
+  }
+  CHECK(starts_again);
+  Known total;
+  CHECK(!merge(total, finder.all()));
+  const Known start = known_at_start(total);
+  CHECK(start.unseen_before == (std::set<Address>{16, 24}));
+  Knowledge one(start), other(start);
+  one.note_unseen({32});  // which was not looked for any more
+  CHECK(one.all() == start);
+  try {
+    other.note_seen(16);
+    CHECK(false);
+  } catch (const NewKnowledge&) {
+  }
+  Known both = one.all();
+  CHECK(!merge(both, other.all()));
+  Known turned = other.all();
+  CHECK(!merge(turned, one.all()));
+  CHECK(known_at_start(both) == known_at_start(turned));
+  CHECK(Knowledge(known_at_start(both)).unseen() == std::set<Address>{24});
+  Knowledge again(known_at_start(both));
+  again.note_seen(16);
+  CHECK(again.all() == known_at_start(both));
+}
+
 TEST(threads_keep_their_numbers_when_all_start_again) {
   Known known;
   known.threads[{0, 1}] = 4;

@@ -124,6 +124,8 @@ RawTrace = list[tuple[int, int, int, int, int, int, int, int]]
 TRACE_KINDS = "RWFC"
 
 
+OrderFlags = tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool, bool]
+
 Unit = tuple[bytes, int, int]
 """A part of an exploration, how deep it begins, and the number of the read that sleeps there, or 0: of units with the
 same number only one is to be explored."""
@@ -149,6 +151,9 @@ Known = tuple[
     bool,
     bool,
     bool,
+    bool,
+    list[int],
+    list[int],
     list[tuple[int, int]],
     list[tuple[int, int]],
     list[tuple[int, int, int]],
@@ -158,11 +163,36 @@ written where memory is released, whether any is; who writes where, and who reli
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
 whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
 must be apart, and whether they are; whether the program ends with threads that were not joined, and was known to;
-whether alike threads are told apart, and whether that was known; what is relied on where rounds of loops are left out,
-and what of that was refuted; the numbers of threads, by parent and order."""
+whether alike threads are told apart, and whether that was known; whether a run was looked at for where nobody sees the
+order of writes, where that is, and where it was known to be; what is relied on where rounds of loops are left out, and
+what was refuted; the numbers of threads, by parent and order."""
 
 _NO = False
-NOTHING_KNOWN: Known = ([], [], _NO, [], [], [], [], _NO, _NO, [], [], _NO, _NO, _NO, _NO, _NO, _NO, [], [], [])
+NOTHING_KNOWN: Known = (
+    [],
+    [],
+    _NO,
+    [],
+    [],
+    [],
+    [],
+    _NO,
+    _NO,
+    [],
+    [],
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    _NO,
+    [],
+    [],
+    [],
+    [],
+    [],
+)
 
 
 @dataclass(frozen=True)
@@ -204,7 +234,7 @@ WHOLE = Work()
 
 COUNTED = (
     *("complete", "blocked", "deadlocks", "abandoned", "cut", "failed", "stuck", "not_last", "left_out"),
-    *("up_to_renaming", "commits", "checks", "templates"),
+    *("up_to_renaming", "up_to_order", "commits", "checks", "templates"),
 )
 """The statistics of an exploration."""
 
@@ -257,11 +287,12 @@ class Request:
     """An exploration. `order`: in program order; reads of one location stay in order;
     a write waits for earlier accesses of its location; loads may take the value of an own store before it is committed;
     what uses the status of a store-conditional waits for its write; a seed to pick events at random, or 0;
-    how many events of continuations may be put off; the model forgets reads, and dependencies; it has flags."""
+    how many events of continuations may be put off; the model forgets reads, and dependencies; it has flags; the order
+    of writes that nobody sees may be left open."""
 
     program: NativeProgram
     model: RelationalProgram
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool]
+    order: OrderFlags
     limits: Limits
     examples: bool = False
     progress: Progress | None = None
@@ -358,7 +389,7 @@ def _explore(request: Request, work: Work) -> dict[str, Any]:
 def probe(
     program: NativeProgram,
     model: RelationalProgram,
-    order: tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool],
+    order: OrderFlags,
     limits: Limits,
     n_probes: int,
     seed: int,

@@ -24,6 +24,9 @@ MERGED = "merged"
 UP_TO_RENAMING = "up_to_renaming"
 """A statistic: ends of runs that stand for those that differ from them in the names of alike threads only."""
 
+UP_TO_ORDER = "up_to_order"
+"""A statistic: ends of runs that stand for all orders of writes that nobody sees."""
+
 LEFT_OUT = "left_out"
 """A statistic: rounds that an engine did not explore because they leave nothing behind. Others count them."""
 
@@ -111,6 +114,11 @@ class Result:
     def is_up_to_renaming(self) -> bool:
         """Whether threads that do the same were not told apart: one execution stands for several, and counts as one."""
         return self.statistics.get(UP_TO_RENAMING, 0) > 0
+
+    @property
+    def is_up_to_order(self) -> bool:
+        """Whether the order of writes was left open where nobody sees it: one execution stands for all orders."""
+        return self.statistics.get(UP_TO_ORDER, 0) > 0
 
     @property
     def complete_executions(self) -> int:

@@ -4,7 +4,8 @@
 // what they are given (alike_starts.hpp). Renaming them makes an execution of an execution. Of all that renaming makes of
 // one, at least one has the following properties, and only those that have them are explored. Let two alike threads have
 // the same history before their events e and e', where e is that of the thread with the smaller number: all before e and
-// e' are reads with the same sources, choices with the same outcome, and accesses of what is the thread's own (own_places.hpp).
+// e' are reads with the same sources, choices with the same outcome, accesses of what is the thread's own (own_places.hpp), and
+// writes whose order is left open (unseen_writes.hpp), which belongs to no execution that is explored.
 // Then
 //  1. e comes before e'; that is: commit-before together with these pairs has no cycle;
 //  2. if both are writes to a location, e comes first in coherence;
@@ -112,7 +113,7 @@ class AlikeThreads {
     if (left.state != EventState::committed) return false;
     switch (left.kind) {
       case EventKind::read: return left.has_failed == right.has_failed && has_same_source(left, right);
-      case EventKind::write: return left.role == Role::plain && is_own(left, right);
+      case EventKind::write: return (left.role == Role::plain && is_own(left, right)) || is_unseen(left, right);
       case EventKind::choice: return left.value == right.value;
       case EventKind::fence: return true;
     }
@@ -124,6 +125,11 @@ class AlikeThreads {
     if (left.read_from == no_event || right.read_from == no_event) return false;
     const Event<W>&of_left = event(left.read_from), &of_right = event(right.read_from);
     return of_left.thread == left.thread && of_right.thread == right.thread && of_left.index == of_right.index;
+  }
+
+  // Are they at a place where nobody sees the order of writes? Reads are there without a source.
+  bool is_unseen(const Event<W>& left, const Event<W>& right) const {
+    return left.address == right.address && machine_.unseen().contains(left.address);
   }
 
   // Do both access the same of what is their thread's own?

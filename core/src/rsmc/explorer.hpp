@@ -162,6 +162,10 @@ class Explorer {
   }
 
   void visit(EventId id) {
+    if (run_.is_unseen(id)) {
+      explore_unseen(id);
+      return;
+    }
     switch (event(id).kind) {
       case EventKind::read: explore_read(id); break;
       case EventKind::write: explore_write(id); break;
@@ -251,6 +255,18 @@ class Explorer {
   // A store-conditional for which there is no place. In program order it was chosen just now that it is to succeed, so that
   // all else is found where it was chosen to fail.
   bool may_as_well_fail(EventId write) const { return order_.in_order && event(write).chosen_by != no_event; }
+
+  // An access that has one parameter, because nobody sees when it comes. The halves of an update are one step.
+  void explore_unseen(EventId id) {
+    const Mark before = run_.mark();
+    const std::uint32_t place = run_.location_of(id);
+    const bool is_write = event(id).kind == EventKind::write;
+    const bool is_allowed = is_write ? run_.commit_write(id, place, 0)
+                                     : run_.commit_read(id, place, 0) && run_.commit_write(event(id).partner, place, 0);
+    if (!is_allowed) throw std::logic_error("the model forbids what it should leave open");
+    explore();
+    run_.undo(before);
+  }
 
   void explore_read(EventId id) {
     const Key key = run_.key_of(id);
@@ -753,6 +769,7 @@ class Explorer {
     } else {
       end_.note(run_.sleepers().empty() || maximality_.stands_for_others());
       outcome_.statistics.up_to_renaming += run_.machine().renames();
+      outcome_.statistics.up_to_order += run_.has_unseen();
     }
     if (sampler_) sampler_->leaf_weight = sampler_->weight;
     if (!ends_are_written_) keep_uncounted();

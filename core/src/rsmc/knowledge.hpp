@@ -98,6 +98,30 @@ class Knowledge {
     if (!known_.tells_apart) throw NewKnowledge{};
   }
 
+  // Does not change while the exploration goes on: where nobody sees in which order writes come.
+  const std::set<Address>& unseen() const { return known_.unseen_before; }
+
+  // By the first run of all: where nobody does in that.
+  void note_unseen(const std::set<Address>& found) {
+    const std::lock_guard hold(mutex_);
+    if (std::exchange(known_.looked_at_run, true)) return;
+    for (const Address address : found)
+      if (!known_.refuted.contains({address, Reliance::unseen})) known_.unseen.insert(address);
+    if (known_.unseen != known_.unseen_before) throw NewKnowledge{};
+  }
+
+  bool looked_at_run() {
+    const std::lock_guard hold(mutex_);
+    return known_.looked_at_run;
+  }
+
+  void note_seen(Address address) {
+    const std::lock_guard hold(mutex_);
+    known_.refuted.insert({address, Reliance::unseen});
+    known_.unseen.erase(address);
+    if (known_.unseen != known_.unseen_before) throw NewKnowledge{};
+  }
+
   // Returns who writes there now: this thread, or several.
   std::int32_t note_writer(Address address, std::int32_t thread) {
     const std::lock_guard hold(mutex_);

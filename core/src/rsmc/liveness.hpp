@@ -30,6 +30,10 @@ class Liveness {
   }
 
   const std::vector<bool>& at(std::int32_t pc) const { return live_[static_cast<std::size_t>(pc)]; }
+  // May what the instruction writes to the register be read?
+  bool is_read_behind(std::int32_t pc, std::int32_t register_number) const {
+    return behind(static_cast<std::size_t>(pc))[static_cast<std::size_t>(register_number)];
+  }
   // May a store-conditional of the block be reached that needs the load-linked which is open there?
   bool keeps_link(std::int32_t pc) const { return live_[static_cast<std::size_t>(pc)].back(); }
 

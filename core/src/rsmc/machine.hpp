@@ -85,6 +85,20 @@ class Machine {
   }
   const ThreadStart& start_of(std::size_t thread) const { return starts_[thread]; }
 
+  // Where nobody sees in which order writes come, is that left open?
+  bool leaves_order_open() const { return !limits_.counts_executions && order_.leaves_order_open; }
+  const std::set<Address>& unseen() const { return knowledge_.unseen(); }
+  bool looks_for_unseen() const { return leaves_order_open() && !knowledge_.looked_at_run(); }
+  void note_unseen(const std::set<Address>& found) { knowledge_.note_unseen(found); }
+  void note_seen(Address address) { knowledge_.note_seen(address); }
+  bool finds_leaks() const { return limits_.finds_leaks; }
+
+  // Of an update.
+  bool is_result_used(const Event<W>& read) {
+    const Instruction& instruction = program_.block(read.block).code[at(read.pc)];
+    return instruction.destination != none && liveness_of(read.block).is_read_behind(read.pc, instruction.destination);
+  }
+
   // How many accesses and fences the only thread did before others existed.
   std::uint64_t n_alone() const { return n_alone_; }
 

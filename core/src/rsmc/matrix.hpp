@@ -56,9 +56,18 @@ class Matrix {
     return m;
   }
 
+  // A write that is none of the program: only who says so relates it to others, but for its being of no other's thread.
+  std::uint32_t push_mark(std::int32_t event_class) {
+    const std::uint32_t m = push(event_class);
+    relate_to_others(m, {});
+    insert_pair(inputs_.internal, m, m);
+    return m;
+  }
+
   void forget(std::int32_t thread, std::size_t m) { of_thread_[static_cast<std::size_t>(thread)].clear(m); }
 
   void insert_reads_from(std::size_t write, std::size_t read) { insert_pair(inputs_.rf, write, read); }
+  void insert_sources(const Bits& writes) { insert_predecessors(inputs_.rf, writes); }
   void insert_readers(const Bits& reads) { insert_successors(inputs_.rf, reads); }
   void insert_coherence(const Bits& before, const Bits& after) {
     insert_predecessors(inputs_.co, before);

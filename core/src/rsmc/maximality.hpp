@@ -17,7 +17,8 @@
 //  - of the outcomes of a compare-exchange that are told apart before it reads, failure is the one; of a
 //    store-conditional failure, unless that only means another attempt; of a choice the lowest value;
 //  - a read sleeps if what it would read last made its thread wait, or try a store-conditional again that goes elsewhere;
-//  - it is displaced if that was on the way to what it would read last.
+//  - it is displaced if that was on the way to what it would read last;
+//  - where nobody sees in which order writes come, each access comes last.
 #pragma once
 
 #include "rsmc/active_reads.hpp"
@@ -232,6 +233,7 @@ class Maximality {
     if (e.read_from != no_event && event(e.read_from).state == EventState::pending) return true;
     if (e.read_from != no_event && !is_previous(e.read_from, e, past)) return false;
     const Location<W>& location = run_.location(run_.find_location(e.address));
+    if (location.is_unseen) return true;
     const std::size_t source = e.read_from == no_event ? 0 : location.position_of(e.read_from);
     return none_between(location, source, ceiling(e, location, order_.same_location_reads, past), e, past);
   }
@@ -241,6 +243,7 @@ class Maximality {
     if (is_read_before(id, past)) return false;
     if (e.role != Role::plain) return true;
     const Location<W>& location = run_.location(run_.find_location(e.address));
+    if (location.is_unseen) return true;
     return none_between(location, location.position_of(id), ceiling(e, location, true, past), e, past);
   }
 

@@ -8,6 +8,7 @@
 #include "rsmc/displaced_reads.hpp"
 #include "rsmc/matrix.hpp"
 #include "rsmc/unit.hpp"
+#include "rsmc/unseen_writes.hpp"
 
 namespace dekker::rsmc {
 
@@ -28,6 +29,8 @@ struct Location {
   Place place;           // of the first access
   std::size_t trail;     // how long it was when the location was met
   Birth birth;           // of its object, if the model asks for it
+  bool is_unseen = false;  // the order of the writes is left open (unseen_writes.hpp): they are in that of commits
+  bool is_last_chosen = false;  // but for the last
 
   // The initial write has position 0. Mostly one of the last is asked for.
   std::size_t position_of(EventId write) const {
@@ -51,7 +54,7 @@ class Run {
  public:
   using Bits = FixedBits<W>;
 
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, settled, early, displaced };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, settled, early, displaced, last_chosen };
 
   struct TrailEntry {
     Change change;
@@ -70,7 +73,7 @@ class Run {
   Run(const Program& program, const ModelProgram& model, const CommitOrder& order, const Limits& limits, Knowledge& knowledge,
       Look look)
       : order_(order), matrix_(program, model), machine_(program, order, limits, knowledge, look),
-        commit_before_(order_, machine_) {
+        commit_before_(order_, machine_), unseen_writes_(program, order_, machine_), observed_(program.observed) {
     if (machine_.decides_alone()) begin_early();
     find_alike(program);
     take_local_events();
@@ -248,6 +251,7 @@ class Run {
   // Source 0 is the initial write, the others follow in coherence order. `kind` is one of the kinds of reads.
   bool commit_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind = ItemKind::read) {
     if (is_settled(id)) return commit_settled_read(id, place, source, kind);
+    if (locations_[place].is_unseen) return commit_unseen_read(id, place, kind);
     if (source < locations_[place].n_early) return false;
     enter_shadows(id);
     const std::optional<bool> failed = take_value(id, place, source, kind);
@@ -291,6 +295,7 @@ class Run {
     Event<W>& e = machine_.event(id);
     if (e.role == Role::conditional_store && !can_succeed(e)) return false;
     if (is_settled(id)) return commit_settled_write(id, place, position);
+    if (locations_[place].is_unseen) return commit_unseen_write(id, place);
     enter_shadows(id);
     Location<W>& location = locations_[place];
     set_written(e, location.address);
@@ -672,6 +677,7 @@ class Run {
     if (is_settled_) return;
     if (matrix_.is_full()) throw CapacityNeeded{first};
     Location<W>& location = locations_.back();
+    location.is_unseen = machine_.unseen().contains(address);
     if (matrix_.watches_allocations()) location.birth = machine_.birth_at(address);
     location.initial_index = matrix_.push_initial_write();
     location.members.set(location.initial_index);
@@ -704,6 +710,7 @@ class Run {
   std::size_t lowest_source(EventId id, std::uint32_t place) const {
     // What begins or joins a thread reads the one write that is there.
     if (machine_.event(id).role == Role::synchronised) return locations_[place].order.size();
+    if (locations_[place].is_unseen) return locations_[place].n_early;
     return lowest(id, place, order_.same_location_reads);
   }
 
@@ -716,6 +723,46 @@ class Run {
     const Location<W>& location = locations_[place];
     if (location.position_of(other) <= source) return true;
     return source > location.n_early && items_[event(location.order[source - 1]).run_index].past.test(event(step).run_index);
+  }
+
+  // ---- Unseen writes ----------------------------------------------------------------------------------------------
+
+  // Is it an access of which nobody sees when it comes?
+  bool is_unseen(EventId id) {
+    const Event<W>& e = event(id);
+    const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
+    return is_access && !machine_.unseen().empty() && !is_settled(id) && locations_[location_of(id)].is_unseen;
+  }
+
+  bool has_unseen() const {
+    return std::ranges::any_of(locations_, [](const Location<W>& location) { return location.is_unseen; });
+  }
+
+  // At the end of a run. The first of all shows what to rely on, each whether it is so.
+  void look_for_unseen() {
+    if (!std::exchange(has_looked_, true) && machine_.looks_for_unseen()) find_unseen();
+    for (const Location<W>& location : locations_)
+      if (location.is_unseen && !may_be_unseen(location)) machine_.note_seen(location.address);
+  }
+
+  bool is_unseen_at(Address address) const {
+    return std::ranges::any_of(locations_, [&](const Location<W>& location) { return location.is_unseen && location.address == address; });
+  }
+  void note_seen(Address address) { machine_.note_seen(address); }
+
+  // Calls `look()` with the writes in an order that the model allows.
+  template <class Look>
+  auto in_some_order(Look look) {
+    if (!has_unseen()) return look();
+    const Mark before = mark();
+    std::vector<ChosenOrder> chosen;
+    for (std::uint32_t place = 0; place < locations_.size(); ++place)
+      if (locations_[place].is_unseen) chosen.push_back(choose_order(place));
+    undo(before);
+    for (ChosenOrder& order : chosen) apply(order);
+    auto result = look();
+    for (const ChosenOrder& order : chosen) restore(order);
+    return result;
   }
 
   // ---- Taking back ------------------------------------------------------------------------------------------------
@@ -746,6 +793,187 @@ class Run {
   }
 
  private:
+  // ---- Unseen writes ----------------------------------------------------------------------------------------------
+
+  // Of a place: the writes as they are, those that were unseen in their new order, and reads and values as they were.
+  struct ChosenOrder {
+    std::uint32_t place;
+    std::vector<EventId> before;
+    std::vector<EventId> unseen;
+    std::vector<Event<W>> events;
+    std::vector<EventId> ids;
+  };
+
+  void require_unseen(EventId id, const Location<W>& location) {
+    if (!unseen_writes_.is_fit(event(id))) machine_.note_seen(location.address);
+  }
+
+  // It could read from any write; what it would find nobody uses.
+  bool commit_unseen_read(EventId id, std::uint32_t place, ItemKind kind) {
+    require_unseen(id, locations_[place]);
+    take_value(id, place, locations_[place].order.size(), kind);
+    Event<W>& e = machine_.event(id);
+    if (e.undefined != 0) machine_.note_seen(e.address);
+    e.read_from = no_event;
+    enter_items(id, kind, no_event);
+    enter_matrix(id, e.event_class, place);
+    trail_.push_back({Change::read, id, place});
+    return finish_read(id, kind, false);
+  }
+
+  bool commit_unseen_write(EventId id, std::uint32_t place) {
+    Location<W>& location = locations_[place];
+    require_unseen(id, location);
+    Event<W>& e = machine_.event(id);
+    set_written(e, location.address);
+    enter_items(id, ItemKind::write, no_event);
+    enter_matrix(id, e.event_class, place);
+    Bits before;
+    before.set(location.initial_index);
+    for (const EventId other : location.order)
+      if (event(other).thread == e.thread && is_in_matrix(other)) before.set(event(other).matrix_index);
+    matrix_.insert_coherence(before, {});
+    if (e.role == Role::update_write) matrix_.insert_update(e.role, event(e.partner).matrix_index, e.matrix_index);
+    location.order.push_back(id);
+    trail_.push_back({Change::write, id, place});
+    if (!decide()) return false;
+    proceed(e.thread);
+    return true;
+  }
+
+  bool is_in_matrix(EventId id) const { return event(id).matrix_index != not_in_matrix; }
+
+  // What nobody but the first thread accesses behind its joins, and not by accident.
+  void find_unseen() {
+    std::set<Address> found;
+    for (const Location<W>& location : locations_) {
+      if (location.is_outside || location.is_unseen || unseen_writes_.group(location.order).threads.size() < 2) continue;
+      const bool is_unfit = std::ranges::any_of(items_, [&](const RunItem<W>& item) {
+        const Event<W>& e = event(item.event);
+        const bool is_access = e.kind == EventKind::read || e.kind == EventKind::write;
+        return is_access && e.address == location.address && is_in_matrix(item.event) && !unseen_writes_.is_fit(e);
+      });
+      if (!is_unfit && may_be_unseen(location)) found.insert(location.address);
+    }
+    machine_.note_unseen(found);
+  }
+
+  bool may_be_unseen(const Location<W>& location) const {
+    const auto group = unseen_writes_.group(location.order);
+    if (!unseen_writes_.are_fit(group)) return false;
+    return group.commutes || !(is_observed(location) || (machine_.finds_leaks() && location.size == sizeof(Address)));
+  }
+
+  bool is_observed(const Location<W>& location) const {
+    return std::ranges::any_of(observed_, [&](const Observable& observable) {
+      return observable.thread == none && observable.address < location.address + location.size &&
+             location.address < observable.address + observable.size;
+    });
+  }
+
+  // Does who reads the final value choose which write is the last?
+  bool chooses_last(std::uint32_t place) const {
+    const Location<W>& location = locations_[place];
+    if (!location.is_unseen || location.is_last_chosen || location.order.empty() || !is_in_matrix(location.order.back())) return false;
+    return !unseen_writes_.group(location.order).commutes;
+  }
+
+  bool reads_open_value(EventId id) {
+    return event(id).kind == EventKind::read && event(id).role != Role::synchronised && chooses_last(location_of(id));
+  }
+
+  // If the model allows it.
+  bool choose_last(std::uint32_t place, std::size_t source) {
+    Location<W>& location = locations_[place];
+    const auto group = unseen_writes_.group(location.order);
+    if (!unseen_writes_.has_final_value(group)) machine_.note_seen(location.address);
+    if (source <= location.n_early) return false;
+    const EventId last = location.order[source - 1];
+    Bits others, chosen;
+    for (const EventId id : location.order)
+      if (is_in_matrix(id) && id != last) others.set(event(id).matrix_index);
+    chosen.set(event(last).matrix_index);
+    push_mark(location, group.strongest);
+    matrix_.insert_coherence(others, chosen);
+    if (!decide()) return false;
+    location.order.erase(location.order.begin() + static_cast<std::ptrdiff_t>(source - 1));
+    location.order.push_back(last);
+    location.is_last_chosen = true;
+    trail_.push_back({Change::last_chosen, static_cast<EventId>(source - 1), place});
+    return true;
+  }
+
+  std::uint32_t push_mark(const Location<W>& location, EventId strongest) {
+    if (matrix_.is_full()) throw CapacityNeeded{location.place};
+    return matrix_.push_mark(event(strongest).event_class);
+  }
+
+  // One write after the other: any that the model lets come before all that are left.
+  ChosenOrder choose_order(std::uint32_t place) {
+    const Location<W>& location = locations_[place];
+    ChosenOrder order{place, location.order, {}, {}, {}};
+    std::vector<EventId> left;
+    for (const EventId id : location.order)
+      if (is_in_matrix(id)) left.push_back(id);
+    while (!left.empty()) {
+      const auto next = std::ranges::find_if(left, [&](EventId id) { return left.size() == 1 || comes_before(location, id, left); });
+      if (next == left.end()) machine_.note_seen(location.address);
+      order.unseen.push_back(*next);
+      left.erase(next);
+    }
+    return order;
+  }
+
+  // Of updates that are left, each reads from it, or from one that does.
+  bool comes_before(const Location<W>& location, EventId first, const std::vector<EventId>& left) {
+    const std::size_t before = matrix_.size();
+    Bits chosen, writes, reads;
+    chosen.set(event(first).matrix_index);
+    for (const EventId id : left) {
+      if (id == first) continue;
+      writes.set(event(id).matrix_index);
+      if (event(id).role == Role::update_write) reads.set(event(event(id).partner).matrix_index);
+    }
+    push_mark(location, unseen_writes_.group(location.order).strongest);
+    matrix_.insert_coherence(chosen, writes);
+    if (!reads.empty()) matrix_.insert_sources(chosen);
+    matrix_.insert_readers(reads);
+    if (decide()) return true;
+    matrix_.pop_to(before);
+    return false;
+  }
+
+  void apply(ChosenOrder& order) {
+    Location<W>& location = locations_[order.place];
+    const EventId old_last = location.order[location.n_early + order.unseen.size() - 1];
+    const auto change = [&](EventId id) -> Event<W>& {
+      order.ids.push_back(id);
+      order.events.push_back(event(id));
+      return machine_.event(id);
+    };
+    EventId previous = location.n_early == 0 ? no_event : location.order[location.n_early - 1];
+    for (std::size_t i = 0; i < order.unseen.size(); ++i) {
+      const EventId id = order.unseen[i];
+      location.order[location.n_early + i] = id;
+      Event<W>& write = change(id);
+      if (write.role == Role::update_write) {
+        Event<W>& read = change(write.partner);
+        read.read_from = previous;
+        read.value = previous == no_event ? location.initial_value : event(previous).value;
+        set_written(write, location.address);
+      }
+      previous = id;
+    }
+    for (const RunItem<W>& item : items_)
+      if (event(item.event).kind == EventKind::read && event(item.event).read_from == old_last && !is_in_matrix(item.event))
+        change(item.event).read_from = previous;
+  }
+
+  void restore(const ChosenOrder& order) {
+    locations_[order.place].order = order.before;
+    for (std::size_t i = order.ids.size(); i-- > 0;) machine_.event(order.ids[i]) = order.events[i];
+  }
+
   // As committed last in coherence, but for the model, which would allow it.
   void outline_store(EventId id) {
     const std::size_t n_local = machine_.local_events().size();
@@ -1111,7 +1339,7 @@ class Run {
     const ThreadState<W>& first = machine_.threads()[first_thread];
     for (Mark before = mark(); first.status == ThreadStatus::running; before = mark()) {
       const EventId id = next_settled(first);
-      if (id == no_event || !is_plain(machine_.event(id))) return;
+      if (id == no_event || !is_plain(machine_.event(id)) || reads_open_value(id)) return;
       if (!commit_settled(id) || first.status == ThreadStatus::waiting || first.status == ThreadStatus::blocked) {
         undo(before);
         return;
@@ -1141,8 +1369,12 @@ class Run {
   }
 
   bool commit_settled_read(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
-    if (source != locations_[place].order.size()) return false;
     require_unnoticed(machine_.event(id));
+    if (chooses_last(place)) {
+      if (!choose_last(place, source)) return false;
+      source = locations_[place].order.size();
+    }
+    if (source != locations_[place].order.size()) return false;
     const std::optional<bool> failed = outline_read(id, place, source, kind);
     if (!failed) return false;
     pass_read(id, kind, *failed);
@@ -1151,7 +1383,7 @@ class Run {
 
   bool commit_settled_write(EventId id, std::uint32_t place, std::size_t position) {
     Location<W>& location = locations_[place];
-    if (position != location.order.size()) return false;
+    if (position != location.order.size() && !location.is_last_chosen) return false;
     Event<W>& e = machine_.event(id);
     require_unnoticed(e);
     set_written(e, location.address);
@@ -1391,7 +1623,19 @@ class Run {
     return floor;
   }
 
+  // To where it was among the writes.
+  static void take_back_last(Location<W>& location, std::size_t position) {
+    const EventId last = location.order.back();
+    location.order.pop_back();
+    location.order.insert(location.order.begin() + static_cast<std::ptrdiff_t>(position), last);
+    location.is_last_chosen = false;
+  }
+
   void take_back(const TrailEntry& entry) {
+    if (entry.change == Change::last_chosen) {
+      take_back_last(locations_[entry.location], entry.event);
+      return;
+    }
     Event<W>& e = machine_.event(entry.event);
     switch (entry.change) {
       case Change::entered_matrix:
@@ -1419,6 +1663,7 @@ class Run {
         e.is_early = false;
         break;
       case Change::displaced: displacements_.pop_back(); break;
+      case Change::last_chosen: break;
       case Change::asleep:
         e.state = EventState::pending;
         sleepers_.pop_back();
@@ -1443,6 +1688,9 @@ class Run {
   Matrix<W> matrix_;
   Machine<W> machine_;
   CommitBefore<W> commit_before_;
+  UnseenWrites<W> unseen_writes_;
+  const std::vector<Observable>& observed_;
+  bool has_looked_ = false;  // for unseen writes
   std::vector<RunItem<W>> items_;
   std::vector<Location<W>> locations_;
   std::vector<TrailEntry> trail_;

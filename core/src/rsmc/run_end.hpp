@@ -38,6 +38,7 @@ class RunEnd {
     stands_for_others_ = stands_for_others;
     require_ordered_pieces(run_);
     run_.refute_reliances();
+    run_.look_for_unseen();
     require_alike_joined(false);
     note_rounds_left_out();
     if (any_thread(ThreadStatus::ended) && leaves_threads_unjoined()) run_.note_unjoined_end();
@@ -226,6 +227,7 @@ class RunEnd {
   }
 
   bool reads_last_write(const Event<W>& read) const {
+    if (run_.is_unseen_at(read.address)) run_.note_seen(read.address);
     const std::vector<EventId>& order = run_.writes_at(read.address);
     return read.read_from == (order.empty() ? no_event : order.back());
   }
@@ -467,6 +469,10 @@ class RunEnd {
   // The committed events, thread by thread. What stands behind an event that is still pending (a thread that waits for
   // another to end) did not happen, though its fences are there already.
   Trace trace() const {
+    return run_.in_some_order([&] { return trace_as_it_is(); });
+  }
+
+  Trace trace_as_it_is() const {
     std::vector<std::int32_t> number(run_.machine().n_events(), none);
     Trace result;
     for (const ThreadState<W>& thread : run_.machine().threads())

@@ -119,6 +119,7 @@ def _compared(task: Task, program: Program, seed: int, twin: Program | None) -> 
     violated = any(result.violations or result.deadlocks or result.flags for result in decided.values())
     if violated and rsmc.NAME in decided and seed % REPLAYED == 0 and program.source is not None:
         _require_replay(replace(task, examples=True))
+        _require_replay(replace(task, limits=replace(task.limits, counts_executions=False), examples=True))
     return Judgement(answered, violated=violated)
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.frontends import default_model, parse_program
 from dekker.frontends.lang.instances import program_of
-from dekker.fuzz import alike_c, idioms, loops_c, threaded_c
+from dekker.fuzz import alike_c, counters_c, idioms, loops_c, threaded_c
 from dekker.fuzz.bytes_c import bytes_program, bytes_twin
 from dekker.fuzz.cycles import cycle_test
 from dekker.fuzz.delays import FENCES, program_with_starts
@@ -214,6 +214,7 @@ KINDS: dict[str, Kind] = {
     "c": _of_c(_threaded_c, weight=3 * COMPILED),
     "crews": _of_c(threaded_c.alike_program, ("sc", "tso", "pso")),
     "alike": _of_c(alike_c.alike_program, observed=alike_c.OBSERVED),
+    "counters": _of_c(counters_c.counters_program, observed=counters_c.OBSERVED),
     "conditions": _of_c(idioms.conditions_program),
     "exchanges": _of_c(idioms.exchanges_program),
     "assumptions": _of_c(idioms.assumptions_program),

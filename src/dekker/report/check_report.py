@@ -88,8 +88,12 @@ def coverage(report: CheckReport) -> str:
         runs = _count(result.complete_executions, "complete execution")
     if result.blocked and result.counts_executions:
         runs += f", {result.blocked} blocked"
-    if result.is_up_to_renaming:
-        runs += ", up to the names of alike threads"
+    differences = {
+        "the names of alike threads": result.is_up_to_renaming,
+        "the order of writes that nobody sees": result.is_up_to_order,
+    }
+    if any(differences.values()):
+        runs += f", up to {' and '.join(name for name, is_open in differences.items() if is_open)}"
     if result.stopped_by == "violation":
         return f"stopped at the first violation, after {runs}; --keep-going explores all"
     if result.stopped_by is not None:

@@ -54,6 +54,8 @@ struct CommitOrder {
   bool forgets_dependencies = false;
   // The model has flags: executions that they mark are violations.
   bool has_flags = false;
+  // Where nobody sees in which order writes come, some order goes with whatever the model allows of the rest.
+  bool leaves_order_open = false;
 };
 
 struct Limits {
@@ -66,7 +68,8 @@ struct Limits {
   bool stops_at_violation = false;  // or flag of the model
   bool finds_leaks = false;         // memory that is lost at the end is a violation
   bool stops_at_deadlock = true;    // they are violations
-  bool counts_executions = true;    // otherwise one may stand for those that renaming of threads makes of it
+  // Otherwise one may stand for those that renaming of threads makes of it, or another order of writes that nobody sees.
+  bool counts_executions = true;
 };
 
 enum class EventKind : std::uint8_t { read, write, fence, choice };
@@ -106,6 +109,7 @@ struct Statistics {
   std::uint64_t failed = 0;     // runs that end in a failed assertion
   std::uint64_t left_out = 0;   // rounds of loops that make no difference
   std::uint64_t up_to_renaming = 0;  // ends of runs that stand for those that renaming alike threads makes of them
+  std::uint64_t up_to_order = 0;     // ends of runs that stand for all orders of some writes
   std::uint64_t stuck = 0;      // events that are not updates for which the model allowed no parameter
   std::uint64_t not_last = 0;   // or did not allow what comes last in coherence, as continuations rely on
   std::uint64_t commits = 0;
@@ -164,8 +168,9 @@ using Progress = std::function<bool(const Statistics&)>;
 using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
 
 // What is relied on where rounds of loops are left out, about a place in memory: that no run writes to it twice by events;
-// that none does so by a plain store; and that what the last plain or relaxed store wrote is what others read.
-enum class Reliance : std::uint8_t { one_write, no_plain_write, last_is_read };
+// that none does so by a plain store; and that what the last plain or relaxed store wrote is what others read. Elsewhere: that
+// nobody sees in which order writes to it come.
+enum class Reliance : std::uint8_t { one_write, no_plain_write, last_is_read, unseen };
 using Reliances = std::set<std::pair<Address, Reliance>>;
 
 // What exploring has found out about a program, and what was relied on since it started.
@@ -183,7 +188,9 @@ using Reliances = std::set<std::pair<Address, Reliance>>;
 //   whether that was known at the start.
 // - Whether the program tells threads apart that would otherwise be explored up to renaming; and whether that was known at
 //   the start.
-// - What is relied on where rounds of loops are left out; and what of that was refuted.
+// - Where a run has shown nobody who sees in which order writes come, if one was looked at; and what of that was known at the
+//   start, so that none is chosen there (unseen_writes.hpp).
+// - What is relied on where rounds of loops are left out; and what was refuted of that, or of where nobody sees an order.
 // - The numbers of threads that others start, by parent and order.
 struct Known {
   Parts parts;
@@ -203,6 +210,9 @@ struct Known {
   bool ended_unjoined_before = false;
   bool told_apart = false;
   bool tells_apart = false;
+  bool looked_at_run = false;
+  std::set<Address> unseen;
+  std::set<Address> unseen_before;
   Reliances relied_on;
   Reliances refuted;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> threads;

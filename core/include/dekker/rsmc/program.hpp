@@ -85,6 +85,7 @@ struct EventClass {
 };
 
 inline constexpr std::uint8_t relaxed_strength = 1;  // more is for those that synchronise
+inline constexpr std::uint8_t sequential_strength = 4;
 
 enum Pair : std::uint8_t { read_read = 1, read_write = 2, write_read = 4, write_write = 8, all_pairs = 15 };
 

@@ -12,7 +12,13 @@ from dekker.engines.rsmc.derived import Refusal, derive_order
 from dekker.engines.rsmc.encoding import Encoder
 from dekker.engines.rsmc.events import program_events, releases, runtime_events
 from dekker.engines.rsmc.joins import joins_are_last
-from dekker.engines.rsmc.orders import COMMIT_ORDERS, FORGET_DEPENDENCIES, NOT_FOR_UPDATES, CommitOrder
+from dekker.engines.rsmc.orders import (
+    COMMIT_ORDERS,
+    FORGET_DEPENDENCIES,
+    LEAVE_ORDER_OPEN,
+    NOT_FOR_UPDATES,
+    CommitOrder,
+)
 from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
 from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
@@ -27,6 +33,7 @@ from dekker.native import (
     Exploration,
     ForbiddenStart,
     NativeProgram,
+    OrderFlags,
     Place,
     ProbeGuide,
     RawTrace,
@@ -89,9 +96,6 @@ def probe(task: Task, n_probes: int, seed: int, guide: ProbeGuide) -> tuple[list
     return native_probe(native, explored, _order_flags(task, order), task.limits, n_probes, seed, guide)
 
 
-OrderFlags = tuple[bool, bool, bool, bool, bool, bool, bool, int, int, bool, bool, bool]
-
-
 def _order_flags(task: Task, order: CommitOrder) -> OrderFlags:
     return (
         order.in_order,
@@ -106,6 +110,7 @@ def _order_flags(task: Task, order: CommitOrder) -> OrderFlags:
         task.search.reduction and forgets_reads(task.model.program),
         shipped_as(task.model) in FORGET_DEPENDENCIES,
         any(check.flag for check in task.model.program.checks),
+        shipped_as(task.model) in LEAVE_ORDER_OPEN,
     )
 
 

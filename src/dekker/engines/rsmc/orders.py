@@ -111,3 +111,7 @@ location; under RMO an update is a fence only if it succeeds."""
 
 FORGET_DEPENDENCIES = frozenset(("sc", "tso", "pso", "cpp20", "rc11", "power", "aarch64", "riscv"))
 """Models that allow an execution also if there are less dependencies in it, or if a read is weaker."""
+
+LEAVE_ORDER_OPEN = frozenset(("sc", "tso", "ibm370", "pso", "cpp20", "rc11"))
+"""Models of which `core/src/rsmc/unseen_writes.hpp` shows that where nobody sees the order of writes there is one for
+whatever they allow of the rest."""
