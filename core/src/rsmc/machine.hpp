@@ -36,7 +36,7 @@ class Machine {
   // `look()` is called now and then while there is only one thread, and throws StoppedAlone.
   template <class Look>
   Machine(const Program& program, const CommitOrder& order, const Limits& limits, Knowledge& knowledge, Look look)
-      : program_(program), order_(order), limits_(limits), knowledge_(knowledge) {
+      : program_(program), order_(order), limits_(limits), knowledge_(knowledge), stores_ahead_(program) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     reuses_ = program.has(Operation::recycle);
@@ -207,6 +207,25 @@ class Machine {
     return state.joining != no_event && events_[state.joining].state == EventState::pending;
   }
 
+  // May the thread still do something that others can notice, before ends are written that nobody notices until then? Not
+  // if it sleeps.
+  bool may_store(const ThreadState<W>& state) const {
+    if (state.status != ThreadStatus::running || (ends_are_owed_ && is_joining(state))) return false;
+    bool has_store = false;
+    for (std::size_t i = state.events.size(); i-- > 0;) {
+      const Event<W>& e = events_[state.events[i]];
+      if (e.state == EventState::asleep) return false;
+      if (e.kind == EventKind::fence || e.state == EventState::absent) continue;
+      if (e.state != EventState::pending) break;
+      has_store = has_store || e.kind == EventKind::write;
+    }
+    if (has_store || !state.obligations->scoped.empty() || stores_ahead_.are_ahead(state.start, state.block, state.pc)) return true;
+    return std::ranges::any_of(state.callers, [&](const Caller& caller) {
+      return stores_ahead_.are_ahead(state.start, caller.block, caller.pc);
+    });
+  }
+
+  bool has_guesses() const { return guesses_; }
   // Did every condition turn out as it was guessed?
   bool guesses_hold() const;
 
@@ -490,7 +509,8 @@ class Machine {
   void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::int32_t spawned_thread(std::int32_t parent, std::int32_t nth);
   void begin_thread(std::int32_t child, std::int32_t block, std::vector<RegisterContent<W>> given, EventId started_by);
-  void note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given);
+  ThreadStart start_with(std::int32_t block, const std::vector<RegisterContent<W>>& given) const;
+  void note_start(std::int32_t child, ThreadStart&& start);
   void exit(std::int32_t thread, ThreadState<W>& state, const Instruction& instruction);
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
@@ -664,6 +684,7 @@ class Machine {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
   Knowledge& knowledge_;
+  StoresAhead stores_ahead_;
   // What of it was asked for, or told, here.
   Parts parts_;
   std::unordered_map<Address, std::int32_t> writers_;
