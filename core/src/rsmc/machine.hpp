@@ -36,7 +36,7 @@ class Machine {
   // `look()` is called now and then while there is only one thread, and throws StoppedAlone.
   template <class Look>
   Machine(const Program& program, const CommitOrder& order, const Limits& limits, Knowledge& knowledge, Look look)
-      : program_(program), order_(order), limits_(limits), knowledge_(knowledge), stores_ahead_(program) {
+      : program_(program), order_(order), limits_(limits), knowledge_(knowledge) {
     nodes_.push_back({Node::Kind::constant});
     is_alone_ = program.threads.size() == 1 && !program.functions.empty();
     reuses_ = program.has(Operation::recycle);
@@ -57,6 +57,7 @@ class Machine {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
     }
+    ahead_.emplace(program, awaited_);
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
     if (is_alone_) run_alone(look);
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
@@ -219,10 +220,18 @@ class Machine {
       if (e.state != EventState::pending) break;
       has_store = has_store || e.kind == EventKind::write;
     }
-    if (has_store || !state.obligations->scoped.empty() || stores_ahead_.are_ahead(state.start, state.block, state.pc)) return true;
-    return std::ranges::any_of(state.callers, [&](const Caller& caller) {
-      return stores_ahead_.are_ahead(state.start, caller.block, caller.pc);
-    });
+    if (has_store || !state.obligations->scoped.empty() || ahead_->stores(state.start, state.block, state.pc)) return true;
+    return std::ranges::any_of(state.callers, [&](const Caller& caller) { return ahead_->stores(state.start, caller.block, caller.pc); });
+  }
+
+  // Is there a read at which the thread may wait, this or a later one?
+  bool may_wait(const ThreadState<W>& state) const {
+    for (std::size_t i = state.events.size(); i-- > 0;) {
+      const Event<W>& e = events_[state.events[i]];
+      if (e.kind == EventKind::read && e.state == EventState::pending && is_awaited(e)) return true;
+    }
+    if (ahead_->waits(state.start, state.block, state.pc)) return true;
+    return std::ranges::any_of(state.callers, [&](const Caller& caller) { return ahead_->waits(state.start, caller.block, caller.pc); });
   }
 
   bool has_guesses() const { return guesses_; }
@@ -684,7 +693,7 @@ class Machine {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
   Knowledge& knowledge_;
-  StoresAhead stores_ahead_;
+  std::optional<CodeAhead> ahead_;
   // What of it was asked for, or told, here.
   Parts parts_;
   std::unordered_map<Address, std::int32_t> writers_;

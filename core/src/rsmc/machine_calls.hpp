@@ -112,7 +112,7 @@ void Machine<W>::begin_thread(std::int32_t child, std::int32_t block, std::vecto
   state.block = block;
   enter_block(state);
   ThreadStart start = start_with(block, given);
-  state.start = stores_ahead_.of(start);
+  state.start = ahead_->of(start);
   note_start(child, std::move(start));
   // Dependencies do not reach from one thread into another; when it begins, all these values are known.
   for (RegisterContent<W>& argument : given) argument.sources = {};

@@ -10,9 +10,9 @@
 
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
+#include "rsmc/code_ahead.hpp"
 #include "rsmc/fixed_bits.hpp"
 #include "rsmc/loops.hpp"
-#include "rsmc/stores_ahead.hpp"
 
 namespace dekker::rsmc {
 
@@ -227,7 +227,7 @@ struct ThreadState {
   std::int32_t pc = 0;
   std::uint32_t base = 0;  // where the registers of the current call begin
   EventId guess = no_event;  // for the branch or assumption that is next
-  StoresAhead::Number start = StoresAhead::any_start;
+  CodeAhead::Number start = CodeAhead::any_start;
   std::vector<Caller> callers;
   std::vector<RegisterContent<W>> registers;
   std::vector<EventId> events;

@@ -12,7 +12,7 @@
 // program order, where each read of the round is there before the last one; and for a program that does not end while
 // threads wait, because then each way to wait counts.
 //
-// For the same reason threads that will not store any more are explored last (`Run::pick`).
+// So that this is known early, threads that wait but will not store any more are explored last (`Run::is_late`).
 #pragma once
 
 #include "rsmc/run.hpp"

@@ -193,8 +193,8 @@ class Run {
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
   // What to commit next. Stores first: fewer races are then found late. Then reads, those that a thread waits for behind
-  // the others: what they wait for is then more often there. Then those of threads that will not store any more, one thread
-  // after the other. What had better not be done yet comes last: what would part
+  // the others: what they wait for is then more often there. Then those of threads that wait, but will not store any more, one
+  // thread after the other. What had better not be done yet comes last: what would part
   // the halves of an update (reads whose write is not ready, and the choice whether a store-conditional succeeds before its
   // load is committed or its address is known), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
@@ -225,8 +225,11 @@ class Run {
     return hasty;
   }
 
-  // Threads that will not store any more read last: whatever they could read is then mostly there.
-  bool is_late(const ThreadState<W>& thread) const { return order_.in_order && !machine_.may_store(thread); }
+  // Threads that only read any more, and may wait, read last: whatever they could read is then there, so that it shows which
+  // rounds are in vain (rounds_in_vain.hpp).
+  bool is_late(const ThreadState<W>& thread) const {
+    return order_.in_order && machine_.may_wait(thread) && !machine_.may_store(thread);
+  }
 
   // Was this picked because there is nothing but what threads wait for?
   bool is_last_resort(EventId id) const {
