@@ -1,6 +1,6 @@
 // What control may come to from each place of the program: something that others can notice (a store, an update, memory
-// that is allocated or released, a thread that is started or joined), and reads that a thread waits at. Calls are followed;
-// one of an unknown function may do anything. What a thread cannot reach with its arguments does not count.
+// that is allocated or released, a thread that is started or joined), and where a thread may wait. Calls are followed; one
+// of an unknown function may do anything. What a thread cannot reach with its arguments does not count.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,9 @@ class CodeAhead {
 
   static constexpr Number any_start = 0;
 
-  CodeAhead(const Program& program, const Places& awaited) : program_(program), awaited_(awaited) {
+  // `awaited` reads; and where rounds are left out, a thread may wait in any loop that reads.
+  CodeAhead(const Program& program, const Places& awaited, bool leaves_out_rounds)
+      : program_(program), awaited_(awaited), leaves_out_rounds_(leaves_out_rounds) {
     add({}, [](std::size_t, std::size_t) { return true; });
   }
 
@@ -51,7 +53,9 @@ class CodeAhead {
   template <class IsReached>
   void add(const ThreadStart& start, const IsReached& is_reached) {
     const auto stores = [&](std::size_t block, std::size_t pc) { return is_noticed(code_of(block)[pc].operation); };
-    const auto waits = [&](std::size_t block, std::size_t pc) { return awaited_[block][pc]; };
+    const auto waits = [&](std::size_t block, std::size_t pc) {
+      return awaited_[block][pc] || (leaves_out_rounds_ && repeats_reads(code_of(block), pc));
+    };
     starts_.push_back({start, leading_to(stores, is_reached), leading_to(waits, is_reached)});
   }
 
@@ -77,6 +81,15 @@ class CodeAhead {
 
   const std::vector<Instruction>& code_of(std::size_t block) const { return program_.block(static_cast<std::int32_t>(block)).code; }
 
+  // Does a jump lead back over what may read?
+  static bool repeats_reads(const std::vector<Instruction>& code, std::size_t pc) {
+    const auto target = static_cast<std::size_t>(code[pc].target);
+    if ((code[pc].operation != Operation::jump && code[pc].operation != Operation::branch) || target > pc) return false;
+    return std::any_of(code.begin() + static_cast<std::ptrdiff_t>(target), code.begin() + static_cast<std::ptrdiff_t>(pc), [](const Instruction& i) {
+      return i.operation == Operation::load || i.operation == Operation::call || is_noticed(i.operation);
+    });
+  }
+
   static bool is_noticed(Operation operation) {
     switch (operation) {
       case Operation::assign:
@@ -99,6 +112,7 @@ class CodeAhead {
 
   const Program& program_;
   const Places& awaited_;
+  bool leaves_out_rounds_;
   const std::vector<ObjectRange> no_arrays_;
   std::vector<Start> starts_;
 };

@@ -57,7 +57,7 @@ class Machine {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
     }
-    ahead_.emplace(program, awaited_);
+    ahead_.emplace(program, awaited_, leaves_out_rounds_);
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
     if (is_alone_) run_alone(look);
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
@@ -224,7 +224,7 @@ class Machine {
     return std::ranges::any_of(state.callers, [&](const Caller& caller) { return ahead_->stores(state.start, caller.block, caller.pc); });
   }
 
-  // Is there a read at which the thread may wait, this or a later one?
+  // May the thread wait at a read, this or a later one?
   bool may_wait(const ThreadState<W>& state) const {
     for (std::size_t i = state.events.size(); i-- > 0;) {
       const Event<W>& e = events_[state.events[i]];

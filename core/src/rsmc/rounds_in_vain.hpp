@@ -6,7 +6,7 @@
 //  - What goes wrong in the other threads is found elsewhere. Let such an end be given. The round consists of reads, so that
 //    what the others do is the same without it. In place of it the thread can do what it does if it reads the last word
 //    everywhere: it then waits for ever, goes wrong or goes on, and nobody has heard of it before it does. Such a run has
-//    one round less that is in vain, and so the argument ends at a run that is explored.
+//    more events that stay, or one round less that is in vain, and so the argument ends at a run that is explored.
 //  - What goes wrong in the round is noted here; there is nothing to come that it could race with.
 // A round that reads the last word everywhere stays, so that threads which wait for ever are found. The rule asks for
 // program order, where each read of the round is there before the last one; and for a program that does not end while
