@@ -85,9 +85,11 @@ class CodeAhead {
   static bool repeats_reads(const std::vector<Instruction>& code, std::size_t pc) {
     const auto target = static_cast<std::size_t>(code[pc].target);
     if ((code[pc].operation != Operation::jump && code[pc].operation != Operation::branch) || target > pc) return false;
-    return std::any_of(code.begin() + static_cast<std::ptrdiff_t>(target), code.begin() + static_cast<std::ptrdiff_t>(pc), [](const Instruction& i) {
-      return i.operation == Operation::load || i.operation == Operation::call || is_noticed(i.operation);
-    });
+    for (std::size_t i = target; i < pc; ++i) {
+      const Operation operation = code[i].operation;
+      if (operation == Operation::load || operation == Operation::call || is_noticed(operation)) return true;
+    }
+    return false;
   }
 
   static bool is_noticed(Operation operation) {
