@@ -223,6 +223,63 @@ def test_races_with_what_a_thread_does_later_are_found(tmp_path: Path, one: str,
     assert "data-race" in of_c(tmp_path, both(one, other)).flags
 
 
+SEQUENCE_LOCK = """
+static int left, right;
+static atomic_int l, r;
+static void *write_both(void *value) {
+  int now;
+  do now = atomic_load_explicit(&x, relaxed) & ~1;
+  while (!atomic_compare_exchange_strong_explicit(&x, &now, now + 1, acquire, relaxed));
+  atomic_thread_fence(release);
+  WRITE
+  atomic_store_explicit(&x, now + 2, release);
+  return 0;
+}
+static void *read_both(void *_) {
+  int begun, a, b;
+  do {
+    while ((begun = atomic_load_explicit(&x, acquire)) % 2) ;
+    READ
+    atomic_thread_fence(acquire);
+  } while (atomic_load_explicit(&x, relaxed) != begun);
+  assert(a == b);
+  return 0;
+}
+int main(void) {
+  pthread_t threads[5];
+  for (long i = 0; i < 5; i++) pthread_create(&threads[i], 0, i < READERS ? read_both : write_both, (void *)i);
+  for (int i = 0; i < 5; i++) pthread_join(threads[i], 0);
+  return 0;
+}
+"""
+ATOMIC_WRITE = "atomic_store_explicit(&l, (long)value, relaxed); atomic_store_explicit(&r, (long)value, relaxed);"
+ATOMIC_READ = "a = atomic_load_explicit(&l, relaxed); b = atomic_load_explicit(&r, relaxed);"
+
+
+def sequence_lock(readers: int, write: str, read: str) -> str:
+    text = SEQUENCE_LOCK.replace("WRITE", write).replace("READERS", str(readers)).replace("READ", read)
+    return f"#include <assert.h>\n{PRELUDE}\n{text}"
+
+
+@needs_compiler
+@pytest.mark.parametrize("model", ["sc", "tso", "rc11"])
+def test_readers_that_fail_are_not_combined(tmp_path: Path, model: str) -> None:
+    """Three readers see one of three states each; that one fails is seen beside two that succeed."""
+    found = of_c(tmp_path, sequence_lock(3, ATOMIC_WRITE, ATOMIC_READ), model)
+    assert (found.statistics["complete"], found.cut, found.violations) == (2 * 3**3, 0, {})
+    assert found.statistics["blocked"] < 500
+
+
+@needs_compiler
+@pytest.mark.parametrize("readers", [1, 3])
+@pytest.mark.parametrize("model", ["sc", "tso", "rc11"])
+def test_what_goes_wrong_in_a_round_in_vain_is_found(tmp_path: Path, readers: int, model: str) -> None:
+    found = of_c(tmp_path, sequence_lock(readers, ATOMIC_WRITE, f"{ATOMIC_READ} assert(a == b);"), model)
+    assert any(violation.kind == "assertion" for violation in found.violations)
+    plain = of_c(tmp_path, sequence_lock(readers, "left = right = 1;", "a = left; b = right;"), model)
+    assert ("data-race" in plain.flags) == (model == "rc11")
+
+
 STACK = """
 struct node { struct node *next; int value; };
 static _Atomic(struct node *) top;

@@ -20,6 +20,7 @@ struct ThreadStart {
   std::int32_t block = none;
   std::vector<std::optional<Value>> arguments;
 
+  bool operator==(const ThreadStart&) const = default;
   bool is_known() const {
     return block != none && std::ranges::all_of(arguments, [](const auto& argument) { return argument.has_value(); });
   }
@@ -58,6 +59,12 @@ class AlikeStarts {
       for (std::size_t i = 0; i < found_.size() && is_alike_; ++i) follow(found_[i].block);
     } while (has_changed_ && is_alike_);
     return is_alike_ && gives_same_result(left.block);
+  }
+
+  // Of two that are alike: may they come there?
+  bool is_reached(std::int32_t block, std::size_t pc) const {
+    const auto found = std::ranges::find(found_, block, &Followed::block);
+    return found != found_.end() && found->reached[pc];
   }
 
   // Of what was followed last: which arrays were used, where; in which of them other things were done; the expressions that

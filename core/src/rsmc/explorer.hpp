@@ -10,6 +10,7 @@
 
 #include "rsmc/maximality.hpp"
 #include "rsmc/probe.hpp"
+#include "rsmc/rounds_in_vain.hpp"
 #include "rsmc/run_end.hpp"
 #include "rsmc/supervisor.hpp"
 
@@ -137,6 +138,16 @@ class Explorer {
     else explore_next();
   }
 
+  // Is there a round in vain (rounds_in_vain.hpp)? Of sleepers that were asked for, nothing changes without stores.
+  bool is_rest_in_vain() {
+    const std::size_t n_sleepers = run_.sleepers().size();
+    if (ends_are_written_ || n_sleepers <= n_judged_ || !run_.forgets_rounds() || may_store(run_)) return false;
+    const std::size_t from = std::exchange(n_judged_, n_sleepers);
+    for (std::size_t i = from; i < n_sleepers; ++i)
+      if (is_in_vain(run_, run_.sleepers()[i])) return true;
+    return false;
+  }
+
   // A probe goes on in one of the calls only.
   void explore_in_turn() {
     if (!turn_.is_taken()) return;
@@ -147,18 +158,20 @@ class Explorer {
 
   void explore_next() {
     const EventId id = choose();
-    if (id == no_event) {
+    const std::size_t n_judged = n_judged_;
+    if (is_rest_in_vain()) {
+      finish_in_vain();
+    } else if (id == no_event) {
       finish();
-      return;
-    }
-    if (is_giving_away_ && !ends_are_written_) {
+    } else if (is_giving_away_ && !ends_are_written_) {
       give_away(UnitKind::here, {});
-      return;
+    } else {
+      ++depth_;
+      if (sampler_) sample(id);
+      else visit(id);
+      --depth_;
     }
-    ++depth_;
-    if (sampler_) sample(id);
-    else visit(id);
-    --depth_;
+    n_judged_ = n_judged;
   }
 
   void visit(EventId id) {
@@ -775,6 +788,11 @@ class Explorer {
     if (!ends_are_written_) keep_uncounted();
   }
 
+  void finish_in_vain() {
+    end_.note_in_vain();
+    if (sampler_) sampler_->leaf_weight = sampler_->weight;
+  }
+
   // A complete run beyond the limit counts when the rest is explored.
   void keep_uncounted() {
     if (outcome_.stop != Stop::traces || !supervisor_.keeps_rest()) return;
@@ -818,6 +836,7 @@ class Explorer {
   std::uint64_t n_waiting_ = 0;  // items of continuations that wait
   std::size_t depth_ = 0;
   bool ends_are_written_ = false;
+  std::size_t n_judged_ = 0;       // of the sleepers: their rounds are not in vain
   bool is_giving_away_ = false;  // what is left of this unit goes to others
   std::uint64_t n_given_away_ = 0;
   std::uint64_t commits_before_ = 0;

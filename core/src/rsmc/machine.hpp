@@ -57,6 +57,7 @@ class Machine {
       await_targets_.push_back(await_targets(program.block(static_cast<std::int32_t>(b))));
       awaited_.push_back(awaited(program.block(static_cast<std::int32_t>(b))));
     }
+    ahead_.emplace(program, awaited_, leaves_out_rounds_);
     for (std::size_t t = 0; t < program.threads.size(); ++t) threads_.push_back(start(static_cast<std::int32_t>(t)));
     if (is_alone_) run_alone(look);
     for (std::size_t t = 0; t < program.threads.size(); ++t) advance(static_cast<std::int32_t>(t));
@@ -221,6 +222,33 @@ class Machine {
     return state.joining != no_event && events_[state.joining].state == EventState::pending;
   }
 
+  // May the thread still do something that others can notice, before ends are written that nobody notices until then? Not
+  // if it sleeps.
+  bool may_store(const ThreadState<W>& state) const {
+    if (state.status != ThreadStatus::running || (ends_are_owed_ && is_joining(state))) return false;
+    bool has_store = false;
+    for (std::size_t i = state.events.size(); i-- > 0;) {
+      const Event<W>& e = events_[state.events[i]];
+      if (e.state == EventState::asleep) return false;
+      if (e.kind == EventKind::fence || e.state == EventState::absent) continue;
+      if (e.state != EventState::pending) break;
+      has_store = has_store || e.kind == EventKind::write;
+    }
+    if (has_store || !state.obligations->scoped.empty() || ahead_->stores(state.start, state.block, state.pc)) return true;
+    return std::ranges::any_of(state.callers, [&](const Caller& caller) { return ahead_->stores(state.start, caller.block, caller.pc); });
+  }
+
+  // May the thread wait at a read, this or a later one?
+  bool may_wait(const ThreadState<W>& state) const {
+    for (std::size_t i = state.events.size(); i-- > 0;) {
+      const Event<W>& e = events_[state.events[i]];
+      if (e.kind == EventKind::read && e.state == EventState::pending && is_awaited(e)) return true;
+    }
+    if (ahead_->waits(state.start, state.block, state.pc)) return true;
+    return std::ranges::any_of(state.callers, [&](const Caller& caller) { return ahead_->waits(state.start, caller.block, caller.pc); });
+  }
+
+  bool has_guesses() const { return guesses_; }
   // Did every condition turn out as it was guessed?
   bool guesses_hold() const;
 
@@ -504,7 +532,8 @@ class Machine {
   void spawn(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   std::int32_t spawned_thread(std::int32_t parent, std::int32_t nth);
   void begin_thread(std::int32_t child, std::int32_t block, std::vector<RegisterContent<W>> given, EventId started_by);
-  void note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given);
+  ThreadStart start_with(std::int32_t block, const std::vector<RegisterContent<W>>& given) const;
+  void note_start(std::int32_t child, ThreadStart&& start);
   void exit(std::int32_t thread, ThreadState<W>& state, const Instruction& instruction);
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
@@ -678,6 +707,7 @@ class Machine {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
   Knowledge& knowledge_;
+  std::optional<CodeAhead> ahead_;
   // What of it was asked for, or told, here.
   Parts parts_;
   std::unordered_map<Address, std::int32_t> writers_;

@@ -111,7 +111,9 @@ void Machine<W>::begin_thread(std::int32_t child, std::int32_t block, std::vecto
   state.status = ThreadStatus::running;
   state.block = block;
   enter_block(state);
-  note_start(child, block, given);
+  ThreadStart start = start_with(block, given);
+  state.start = ahead_->of(start);
+  note_start(child, std::move(start));
   // Dependencies do not reach from one thread into another; when it begins, all these values are known.
   for (RegisterContent<W>& argument : given) argument.sources = {};
   pass_arguments(state, given);
@@ -121,14 +123,19 @@ void Machine<W>::begin_thread(std::int32_t child, std::int32_t block, std::vecto
 }
 
 template <std::size_t W>
-void Machine<W>::note_start(std::int32_t child, std::int32_t block, const std::vector<RegisterContent<W>>& given) {
+ThreadStart Machine<W>::start_with(std::int32_t block, const std::vector<RegisterContent<W>>& given) const {
+  ThreadStart start{block, {}};
+  for (const RegisterContent<W>& argument : given)
+    start.arguments.push_back(undefined(argument.node) == 0 ? value(argument.node) : std::nullopt);
+  return start;
+}
+
+template <std::size_t W>
+void Machine<W>::note_start(std::int32_t child, ThreadStart&& start) {
   if (!renames_) return;
   if (own_places_.has_arrays()) note_told_apart();
   if (starts_.size() <= at(child)) starts_.resize(at(child) + 1);
-  ThreadStart& start = starts_[at(child)];
-  start = {block, {}};
-  for (const RegisterContent<W>& argument : given)
-    start.arguments.push_back(undefined(argument.node) == 0 ? value(argument.node) : std::nullopt);
+  starts_[at(child)] = std::move(start);
 }
 
 // Others go on after the program has ended: they could have done the same before, because the end can come late. But

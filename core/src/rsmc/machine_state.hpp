@@ -10,6 +10,7 @@
 
 #include "dekker/rsmc/explore.hpp"
 #include "dekker/rsmc/program.hpp"
+#include "rsmc/code_ahead.hpp"
 #include "rsmc/fixed_bits.hpp"
 #include "rsmc/loops.hpp"
 
@@ -226,6 +227,7 @@ struct ThreadState {
   std::int32_t pc = 0;
   std::uint32_t base = 0;  // where the registers of the current call begin
   EventId guess = no_event;  // for the branch or assumption that is next
+  CodeAhead::Number start = CodeAhead::any_start;
   std::vector<Caller> callers;
   std::vector<RegisterContent<W>> registers;
   std::vector<EventId> events;

@@ -138,6 +138,8 @@ class Run {
     if (are_some_joined(joined)) machine_.note_told_apart();
   }
 
+  // Does what threads have read in rounds of loops make no difference to what others may do?
+  bool forgets_rounds() const { return order_.in_order && order_.forgets_reads; }
   bool may_end_unjoined() const { return machine_.may_end_unjoined(); }
   void note_unjoined_end() const { machine_.note_unjoined_end(); }
 
@@ -194,14 +196,15 @@ class Run {
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
   // What to commit next. Stores first: fewer races are then found late. Then reads, those that a thread waits for behind
-  // the others: what they wait for is then more often there. What had better not be done yet comes last: what would part
+  // the others: what they wait for is then more often there. Then those of threads that wait, but will not store any more, one
+  // thread after the other. What had better not be done yet comes last: what would part
   // the halves of an update (reads whose write is not ready, and the choice whether a store-conditional succeeds before its
   // load is committed or its address is known), because what could come between them makes it fail; writes before earlier accesses of their
   // location, because coherence then leaves those little choice.
   EventId pick() {
     if (is_settled_) return pick_settled();
     if (order_.pick_seed != 0) return pick_at_random();
-    EventId read = no_event, awaited = no_event, hasty = no_event;
+    EventId read = no_event, awaited = no_event, late = no_event, hasty = no_event;
     for (const ThreadState<W>& thread : machine_.threads()) {
       for (EventId id : thread.events) {
         Event<W>& e = machine_.event(id);
@@ -212,23 +215,29 @@ class Run {
             if (hasty == no_event) hasty = id;
           } else if (e.kind != EventKind::read || e.role == Role::synchronised) {
             return id;
-          } else if (machine_.is_awaited(e)) {
-            if (awaited == no_event) awaited = id;
-          } else if (read == no_event) {
-            read = id;
+          } else {
+            EventId& first = is_late(thread) ? late : machine_.is_awaited(e) ? awaited : read;
+            if (first == no_event) first = id;
           }
         }
         if (order_.in_order) break;
       }
     }
-    if (read != no_event) return read;
-    return awaited != no_event ? awaited : hasty;
+    for (const EventId id : {read, awaited, late})
+      if (id != no_event) return id;
+    return hasty;
+  }
+
+  // Threads that only read any more, and may wait, read last: whatever they could read is then there, so that it shows which
+  // rounds are in vain (rounds_in_vain.hpp).
+  bool is_late(const ThreadState<W>& thread) const {
+    return order_.in_order && machine_.may_wait(thread) && !machine_.may_store(thread);
   }
 
   // Was this picked because there is nothing but what threads wait for?
   bool is_last_resort(EventId id) const {
     return id != no_event && order_.pick_seed == 0 && machine_.event(id).kind == EventKind::read &&
-           machine_.is_awaited(machine_.event(id)) && machine_.event(id).role != Role::synchronised;
+           machine_.is_awaited(machine_.event(id)) && machine_.event(id).role != Role::synchronised && !is_late(thread_of(id));
   }
 
   std::vector<EventId> enabled_awaited_reads() {
@@ -692,6 +701,12 @@ class Run {
     for (const EarlyLocation& early : early_)
       if (early.address == address) return early.order;
     return nothing;
+  }
+
+  bool reads_last_write(const Event<W>& read) {
+    if (is_unseen_at(read.address)) note_seen(read.address);
+    const std::vector<EventId>& order = writes_at(read.address);
+    return read.read_from == (order.empty() ? no_event : order.back());
   }
 
   // What it might read from: the initial write and all others.

@@ -64,7 +64,16 @@ class RunEnd {
     } else {
       complete();
     }
-    if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
+    stop_if_violated();
+  }
+
+  // The rest of the run makes no difference, and is left out (rounds_in_vain.hpp).
+  void note_in_vain() {
+    require_ordered_pieces(run_);
+    run_.refute_reliances();
+    ++(note_violations() ? outcome_.statistics.failed : outcome_.statistics.blocked);
+    count_flags_of_sleepers();
+    stop_if_violated();
   }
 
  private:
@@ -81,6 +90,10 @@ class RunEnd {
     if (limits_.finds_leaks) return false;
     find_state();
     return outcome_.states.contains(state_) && run_.raised_flags() == 0 && std::ranges::all_of(run_.locations(), is_harmless);
+  }
+
+  void stop_if_violated() {
+    if (limits_.stops_at_violation && !stopped() && has_violation()) outcome_.stop = Stop::violation;
   }
 
   bool stopped() const { return outcome_.stop != Stop::not_stopped; }
@@ -197,7 +210,7 @@ class RunEnd {
       if (!waits_for_memory(thread)) return false;
       for (std::size_t i = run_.machine().round_start(thread); i < thread.events.size(); ++i) {
         const Event<W>& e = event(thread.events[i]);
-        if (e.kind == EventKind::read && !reads_last_write(e)) return false;
+        if (e.kind == EventKind::read && !run_.reads_last_write(e)) return false;
       }
       return true;
     });
@@ -224,12 +237,6 @@ class RunEnd {
         default: return false;
       }
     });
-  }
-
-  bool reads_last_write(const Event<W>& read) const {
-    if (run_.is_unseen_at(read.address)) run_.note_seen(read.address);
-    const std::vector<EventId>& order = run_.writes_at(read.address);
-    return read.read_from == (order.empty() ? no_event : order.back());
   }
 
   // Returns whether the run does not count, because it comes to a violation that ends it. An access outside of all objects

@@ -197,6 +197,53 @@ def _sequence(b: _Builder) -> None:
     b.emit(Branch(Binary("ne", 32, Reg(before), Reg(after)), again))
 
 
+def _snapshot(b: _Builder) -> None:
+    """Several places between two looks at one; some may be of another thread, or checked at once."""
+    place, other = b.random.sample(SHARED, 2)
+    again, before = b.label("L"), b.fresh()
+    if b.chance(0.5):
+        wait = b.label("W")
+        b.load(place, before)
+        b.emit(Branch(Binary("eq", 32, Binary("and", 32, Reg(before), Const(1)), Const(1)), wait))
+    else:
+        b.load(place, before)
+    seen = b.load(other, kept=b.chance(0.7))
+    if b.chance(0.5):
+        b.load(b.random.choice(OWN), order=b.random.choice((Order.PLAIN, Order.RELAXED)), kept=b.chance(0.5))
+    if b.chance(0.2):
+        b.emit(Assert(Binary("ne", 32, Reg(seen), _number(b)), "in the round"))
+    b.maybe_fence()
+    after = b.load(place)
+    b.emit(Branch(Binary("ne", 32, Reg(before), Reg(after)), again))
+
+
+def _publish(b: _Builder) -> None:
+    """What takes a snapshot would have to notice."""
+    place, other = b.random.sample(SHARED, 2)
+    b.store(place, Const(1), b.random.choice(WRITES))
+    b.maybe_fence()
+    b.store(other, _number(b), b.random.choice(WRITES))
+    if b.chance(0.4):
+        b.store(OWN[b.number], _number(b), b.random.choice((Order.PLAIN, Order.RELAXED)))
+    b.store(place, Const(2), b.random.choice(WRITES))
+
+
+def _add_and_undo(b: _Builder) -> None:
+    """Takes it back if it was not alone, and waits until it is, or gives up."""
+    place, old = b.shared(), b.fresh(kept=b.chance(0.3))
+    again, end = b.label("L"), f"E{len(b.labels)}"
+    b.labels[end] = -1
+    b.emit(Rmw(old, "add", Address(place), Const(1), SIZE, b.random.choice(UPDATES)))
+    b.emit(Branch(Binary("eq", 32, Reg(old), Const(0)), end))
+    b.emit(Rmw(None, "sub", Address(place), Const(1), SIZE, b.random.choice(UPDATES)))
+    if b.chance(0.3):
+        b.emit(Jump(end))
+    wait = b.label("W")
+    seen = b.load(place)
+    b.emit(Branch(Binary("ne", 32, Reg(seen), Const(0)), wait), Jump(again))
+    b.here(end)
+
+
 def _test_and_try(b: _Builder) -> None:
     place = b.shared()
     again = b.label("L")
@@ -273,7 +320,7 @@ def _back_off(b: _Builder) -> None:
 
 LOOPS: tuple[Callable[[_Builder], None], ...] = (
     *(_spin, _retry, _retry, _retry, _position, _position, _sequence, _test_and_try, _counted),
-    *(_try_in_function, _try_in_function, _back_off, _signal),
+    *(_try_in_function, _try_in_function, _back_off, _signal, _snapshot, _snapshot, _publish, _add_and_undo),
 )
 
 
