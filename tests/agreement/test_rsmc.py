@@ -131,6 +131,15 @@ OWN_VALUES = [
         "r = load.4 [&x]\na, s = cmpxchg.4 [&z] 2 -> 3\na = load.4 [&z]\nstore.4 [&x] = a add.32 1",
         "",
     ),
+    # What chooses the value is itself left out.
+    (
+        (
+            "r = load.4 [&x]\na, s = cmpxchg.4 [&x] r -> 7\nr = rmw.add.4 [&x], (s eq.32 3) ? 0 : 2\na = load.4 [&x]\n"
+            "store.4 [&z] = a add.32 1"
+        ),
+        "r = load.4 [&z]\na, s = cmpxchg.4 [&z] r -> 1\nr = load.4 [&z]\nstore.4 [&x] = r",
+        "",
+    ),
     # The read of an update that releases waits for another that a guess leaves out.
     (
         "a, s = cmpxchg.4 [&z] 2 -> 0\nr, s = cmpxchg.4 [&x] a -> 3 release/relaxed\n" + HANDED_ON,

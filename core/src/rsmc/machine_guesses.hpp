@@ -141,9 +141,17 @@ GuessedValue<W> Machine<W>::value_of_store(const Event<W>& store) const {
   return result;
 }
 
-// Will there be no such store as was guessed: a compare-exchange that was taken to succeed fails, or has no source at all?
+// Will there be no such store as was guessed: a compare-exchange that was taken to succeed fails, or has no source at all, or
+// what chooses the value was left out of the run?
 template <std::size_t W>
 bool Machine<W>::is_doomed(const Event<W>& store) const {
+  if (store.alternatives != 0 && !are_decided(store.data_sources)) {
+    bool is_over = nothing_pending(store.alternatives);
+    for_each_selection(store.alternatives, [&](const Sources<W>& sources) {
+      is_over = is_over && are_over({sources.direct, sources.picked, none});
+    });
+    if (is_over) return true;
+  }
   if (store.role != Role::update_write || !store.is_compare) return false;
   const Event<W>& read = events_[store.partner];
   if (read.state == EventState::failed) return store.state != EventState::absent;
