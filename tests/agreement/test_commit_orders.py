@@ -60,7 +60,7 @@ def commit_before(execution: Execution, order: CommitOrder) -> list[set[int]]:
         name: [{j for j in range(size) if row >> j & 1} for row in rows] for name, rows in execution.relations.items()
     }
     po = rows["po"]
-    # What only chooses the value of an update is not waited for; where that matters the engine refuses the program.
+    # What only chooses the value of a store is not waited for: the value is guessed.
     data_names = ("data",) if order.forwarding_of_updates else ("data", "pick-data")
     sources, data = (
         [{i for i in range(size) for name in names if j in rows.get(name, [set()] * size)[i]} for j in range(size)]
@@ -176,7 +176,7 @@ def run_with(program: Program, model_name: str, order: CommitOrder, monkeypatch:
     try:
         return rsmc.run(Task(program, load_model(model_name)))
     except rsmc.NeedsGuess:
-        assert order.forwarding_of_updates or not order.address_order
+        assert not order.address_order
         reject()
 
 

@@ -22,6 +22,7 @@ from dekker.engines.rsmc import engine as rsmc
 from dekker.engines.rsmc.orders import COMMIT_ORDERS, NOT_FOR_UPDATES
 from dekker.errors import MixedSizes, UnsupportedError
 from dekker.frontends import default_model, parse_files
+from dekker.fuzz.own_values import Diet, own_values_program
 from dekker.fuzz.threaded_c import FLAVOURS, OBSERVED, threaded_program
 from dekker.ir.program import Program
 from dekker.ir.text import parse_program
@@ -42,6 +43,7 @@ CASES = {
     "waiting": (waiting_programs(replace(HARDWARE, max_total=6)), ["sc", "tso", "power", "aarch64", "riscv"]),
     "locks": (waiting_programs(replace(HARDWARE, max_total=6), locks=True), ["sc", "tso", "power", "aarch64"]),
     "chains": (forwarding_chains(may_fail=True), ["sc", "pso", "aarch64", "riscv"]),
+    "own values": (st.builds(own_values_program, st.integers(0, 1 << 40), st.just(Diet())), ["aarch64"]),
     "threads": (threaded_programs.programs(), ["sc", "tso", "power", "aarch64", "rc11"]),
 }
 LOCKS = """

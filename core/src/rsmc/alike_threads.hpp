@@ -105,6 +105,7 @@ class AlikeThreads {
   bool is_same(const Event<W>& left, const Event<W>& right, bool in_order) const {
     if (!is_same_step(left, right)) return false;
     if (left.kind == EventKind::fence || left.role == Role::synchronised) return true;
+    if (left.is_guessed || right.is_guessed) return false;
     if (left.must_fail || left.must_succeed || left.failed_early || right.must_fail || right.must_succeed || right.failed_early)
       return false;
     if (!in_order && left.kind == EventKind::write && left.role == Role::plain) return right.role == Role::plain && is_own(left, right);

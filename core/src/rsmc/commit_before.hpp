@@ -90,24 +90,32 @@ class CommitBefore {
     const EventId step = step_before(run, id);
     if (step != no_event) include<past_kind>(run, past, step);
     if (!forwards) return past;
-    const Sources<W> value = machine_.resolved(machine_.event(source).data_sources);
-    (value.direct | value.picked).for_each([&](std::size_t s) { include<past_kind>(run, past, static_cast<EventId>(s)); });
+    sources_of_forwarded(machine_.event(id), machine_.event(source)).for_each([&](std::size_t s) {
+      include<past_kind>(run, past, static_cast<EventId>(s));
+    });
     return past;
   }
 
-  // The store of its thread, if there is one, that the model lets this read take its value from before that is known: it
-  // hangs on what chooses the value of the store or decides whether there is one, and the read waits for that for no other
-  // reason.
-  EventId guessed_store(const std::vector<RunItem<W>>& run, EventId id) const {
-    const Event<W>& read = machine_.event(id);
-    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(read.thread)].events;
-    for (auto i = static_cast<std::size_t>(read.index); i-- > 0;) {
-      const Event<W>& store = machine_.event(events[i]);
-      if (store.kind != EventKind::write || !same_place(store, read)) continue;
-      if (hangs_on_a_choice(run, id, events[i])) return events[i];
-      if (!store.is_compare && store.role != Role::conditional_store) break;
+  // May a load take its value before it is known what the store writes, or whether it writes at all? Not if all loads that
+  // could wait for that anyway. No more than that need be known: if in doubt, yes.
+  bool may_be_guessed(EventId store) const {
+    const Event<W>& e = machine_.event(store);
+    if (!machine_.is_guessable(e)) return false;
+    if (e.is_guessed) return true;
+    const std::optional<Bits> choosers = machine_.choosers(e);
+    const ThreadState<W>& thread = machine_.threads()[static_cast<std::size_t>(e.thread)];
+    for (auto i = static_cast<std::size_t>(e.index) + 1; i < thread.events.size(); ++i) {
+      const Event<W>& later = machine_.event(thread.events[i]);
+      const bool is_access = later.kind == EventKind::read || later.kind == EventKind::write;
+      const std::optional<Value> address = machine_.value(later.address_node);
+      if (!is_access || (address && (*address >= e.address + e.size || e.address >= *address + later.size))) continue;
+      if (later.kind == EventKind::read && !(choosers && waits_for_all(e, later, *choosers))) return true;
+      if (later.kind == EventKind::write && later.role == Role::plain && address) return false;
     }
-    return no_event;
+    if (thread.status != ThreadStatus::running) return false;
+    bool is_held = choosers.has_value();
+    if (choosers) choosers->for_each([&](std::size_t id) { is_held = is_held && machine_.is_held_by(thread, static_cast<EventId>(id)); });
+    return !is_held;
   }
 
   // The earlier access, if there is one, whose address the write waits for without any other reason to do so.
@@ -172,7 +180,8 @@ class CommitBefore {
         continue;
       }
       include_sources(earlier.address_sources);
-      const bool kept = !forwards && same_place(earlier, e) && is_kept(earlier, e);
+      const bool is_between = forwards && earlier.index > machine_.event(source).index && earlier.state == EventState::absent;
+      const bool kept = (!forwards || is_between) && same_place(earlier, e) && is_kept(earlier, e);
       if (kept || e.ordered_after.test(other) || (e.waits_with_write && past_kind == &RunItem<W>::past)) include(other);
     }
     return past;
@@ -195,7 +204,7 @@ class CommitBefore {
   // May the read take this value before the write is committed?
   bool may_forward(const Event<W>& read, const Event<W>& write) const {
     if (!order_.forwarding || read.thread != write.thread || read.role == Role::synchronised) return false;
-    if (order_.forwarding_of_updates) return !write.is_compare;
+    if (order_.forwarding_of_updates) return true;
     return write.role == Role::plain && (read.role != Role::update_read || read.has_failed);
   }
 
@@ -252,7 +261,7 @@ class CommitBefore {
     const bool forwards = has_source && may_forward(e, machine_.event(e.read_from));
     if (forwards) {
       add_sources(machine_.event(e.read_from).address_sources);
-      add_sources(machine_.event(e.read_from).data_sources);
+      sources_of_forwarded(e, machine_.event(e.read_from)).for_each([&](std::size_t s) { add(static_cast<EventId>(s)); });
     } else if (has_source) {
       const std::uint32_t source = machine_.event(e.read_from).run_index;
       before.set(e.read_from);
@@ -269,35 +278,48 @@ class CommitBefore {
     }
   }
 
+  // What a load waits for that takes the value of the store before it is committed.
+  Bits sources_of_forwarded(const Event<W>& load, const Event<W>& store) const {
+    if (!order_.forwarding_of_updates) {
+      const Sources<W> value = machine_.resolved(store.data_sources);
+      return value.direct | value.picked;
+    }
+    Bits sources = machine_.value_of_store(store).sources;
+    if (is_behind_update(load, store)) sources.set(store.partner);
+    return sources;
+  }
+
   // May a later write be seen before the address is known?
   bool may_be_overtaken(const Event<W>& access) const { return access.is_loose || !order_.address_order; }
 
-  bool hangs_on_a_choice(const std::vector<RunItem<W>>& run, EventId read, EventId store) const {
-    const Sources<W> value = machine_.resolved(machine_.event(store).data_sources);
-    if (value.picked.empty()) return false;
-    if (machine_.joins_halves()) return hangs_on_a_choice<&RunItem<W>::least_past>(run, read, store, value);
-    return hangs_on_a_choice<&RunItem<W>::past>(run, read, store, value);
+  // Whatever it reads from? That the load must come behind all these, for one reason that meets the eye.
+  bool waits_for_all(const Event<W>& store, const Event<W>& load, const Bits& choosers) const {
+    bool all = true;
+    choosers.for_each([&](std::size_t id) {
+      const bool depends = load.control.direct.test(id) || load.control.picked.test(id) || load.address_sources.direct.test(id) ||
+                           load.address_sources.picked.test(id);
+      all = all && (depends || load.ordered_after.test(id) || (id == store.partner && is_behind_update(load, store)));
+    });
+    return all;
   }
 
-  template <Past past_kind>
-  bool hangs_on_a_choice(const std::vector<RunItem<W>>& run, EventId read, EventId store, const Sources<W>& value) const {
-    Bits past = past_but_value<past_kind>(run, read, store, true);
-    value.direct.for_each([&](std::size_t s) { include<past_kind>(run, past, static_cast<EventId>(s)); });
-    bool found = false;
-    value.picked.for_each([&](std::size_t s) {
-      const Event<W>& chooser = machine_.event(static_cast<EventId>(s));
-      found = found || chooser.state == EventState::pending || !past.test(chooser.run_index);
-    });
-    return found;
+  // A load that acquires comes behind the update that it takes its value from as a whole.
+  bool is_behind_update(const Event<W>& read, const Event<W>& write) const {
+    return write.role != Role::plain && machine_.class_of(read).before_later;
   }
 
   bool sources_decided(const Event<W>& e) const {
     if (e.chosen_by != no_event && machine_.event(e.chosen_by).state == EventState::pending) return false;
     if (!machine_.are_decided(e.address_sources) || !machine_.are_decided(e.control)) return false;
-    if (e.kind == EventKind::write) return machine_.are_decided(e.data_sources);
+    if (e.kind == EventKind::write) {
+      if (machine_.is_doomed(e)) return machine_.alternatives_are_decided(e);
+      return machine_.are_decided(e.data_sources) && (e.alternatives == 0 || machine_.alternatives_are_decided(e));
+    }
     // The class of the read half depends on whether it succeeds.
     const bool is_open = e.is_compare && e.failed_class != e.event_class && !e.must_fail;
-    return !is_open || machine_.are_decided(e.data_sources);
+    if (!is_open || machine_.are_decided(e.data_sources)) return true;
+    // What a guess has left out is never read: that the compare-exchange fails is decided without it.
+    return order_.forwarding_of_updates && machine_.are_over(e.data_sources);
   }
 
   // Whether a store-conditional succeeds is asked when it is known where its load went, and so where it goes unless it has

@@ -244,6 +244,8 @@ class Explorer {
     run_.require_address_order(id);
     const std::uint32_t place = run_.location_of(id);
     const Mark before = run_.mark();
+    explore_guesses(id);
+    if (stopped() || !run_.is_guessed_right(id)) return;
     const std::size_t lowest = run_.lowest_position(id, place);
     for (std::size_t position = run_.location(place).order.size() + 1; position-- > lowest;) {
       const bool is_last = event(id).role == Role::plain && position == maximality_.last_place(id, place);
@@ -265,6 +267,18 @@ class Explorer {
     if (!stopped()) detect_races(id);
   }
 
+  // What loads may take the store to be, although it is not. To find races, of stores that then come before what tells how
+  // it is.
+  void explore_guesses(EventId store) {
+    const Mark before = run_.mark();
+    for (const std::uint16_t guess : run_.guesses(store)) {
+      if (stopped()) return;
+      run_.commit_guess(store, guess);
+      explore();
+      run_.undo(before);
+    }
+  }
+
   // A store-conditional for which there is no place. In program order it was chosen just now that it is to succeed, so that
   // all else is found where it was chosen to fail.
   bool may_as_well_fail(EventId write) const { return order_.in_order && event(write).chosen_by != no_event; }
@@ -284,21 +298,29 @@ class Explorer {
   void explore_read(EventId id) {
     const Key key = run_.key_of(id);
     const std::uint32_t place = run_.location_of(id);
-    run_.require_no_guess(id);
     const Mark before = run_.mark();
     const bool fails_elsewhere = run_.failure_frees_others(id);
+    const bool is_lost = run_.is_lost(id), forwards_guess = run_.guessed_source(id) != no_event;
+    if (is_lost && !forwards_guess && !fails_elsewhere) {
+      run_.commit_failure(id);
+      explore();
+      run_.undo(before);
+      return;
+    }
     Activation<W> activation{key, before, run_.items().size(), run_.new_stamp(), fails_elsewhere};
-    if (fails_elsewhere) explore_early_failure(event(id).partner, activation);
+    if (fails_elsewhere && !event(event(id).partner).is_guessed) explore_early_failure(event(id).partner, activation);
     run_.undo(before);
     active_.begin(key, activation);
     const std::uint64_t ends_before = n_ends();
     const std::size_t floor = run_.lowest_source(id, place);
     bool is_stale = false;
-    for (std::size_t source = run_.location(place).order.size() + 1; source-- > floor && !stopped();) {
+    for (std::size_t source = run_.location(place).order.size() + 1; source-- > floor && !is_lost && !forwards_guess && !stopped();) {
       is_stale = explore_read_from(id, place, source, is_stale ? IfWaiting::stale : IfWaiting::sleeps) || is_stale;
       run_.undo(before);
     }
     explore_forwarded_failure(id, activation);
+    run_.undo(before);
+    if (fails_elsewhere && run_.may_be_guessed(event(id).partner)) explore_guess_of_success(id, activation);
     run_.undo(before);
     activation.sleeps |= activation.tries_again && n_ends() == ends_before;
     explore_asleep(activation);
@@ -334,6 +356,14 @@ class Explorer {
     run_.set_stamp(write, activation.stamp);
     explore();
     active_.end();
+  }
+
+  // Loads take it to succeed, whatever it will find: that is left out.
+  void explore_guess_of_success(EventId id, const Activation<W>& activation) {
+    if (stopped()) return;
+    run_.commit_guess(id);
+    run_.set_stamp(id, activation.stamp);
+    explore();
   }
 
   // Instead of every parameter after which the thread would only wait, once: without the read. What other threads can do
@@ -439,7 +469,7 @@ class Explorer {
     const Mark before = run_.mark();
     for (const ItemKind kind : {activation.only_success ? ItemKind::successful_read : ItemKind::read, ItemKind::failed_read}) {
       if (stopped() || (kind == ItemKind::failed_read && !may_fail_by_chance(id, activation))) return;
-      if (run_.commit_forward(id, write, kind)) {
+      if (run_.commit_forward(id, write, kind, run_.guess_of(write))) {
         run_.set_stamp(id, activation.stamp);
         explore();
       }
@@ -556,7 +586,8 @@ class Explorer {
       if (past.test(i) && run_.joins_halves() && !least_past.test(i)) run_.note_split();
       if (past.test(i)) continue;
       Activation<W>* activation = active_.find(run_.key_of(run_.items()[i].event));
-      if (activation == nullptr || activation->only_success != load.failed_early) continue;
+      const bool is_open = load.failed_early || run_.items()[i].kind == ItemKind::guess;
+      if (activation == nullptr || activation->only_success != is_open) continue;
       visit(*activation);
       run_.location_of(access);  // it may have been fetched anew
     }
@@ -656,7 +687,11 @@ class Explorer {
         break;
       case ItemKind::read:
       case ItemKind::failed_read:
-      case ItemKind::successful_read: result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from); break;
+      case ItemKind::successful_read:
+        result.parameter = e.read_from == no_event ? Key{} : run_.key_of(e.read_from);
+        if (e.read_from != no_event && event(e.read_from).thread == e.thread) result.chosen = run_.guess_of(e.read_from);
+        break;
+      case ItemKind::guess: result.chosen = e.kind == EventKind::write ? e.guess : 0; break;
       case ItemKind::write: result.parameter = predecessor(item.event, prefix, cut, i); break;
       case ItemKind::choice: result.chosen = e.kind == EventKind::write ? 1 : e.value; break;
       case ItemKind::failure:

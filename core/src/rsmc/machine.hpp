@@ -144,6 +144,15 @@ class Machine {
     return choice && are_decided(*choice != 0 ? parts.first : parts.second, exempt);
   }
 
+  // Has every event that the value was computed from been decided, or been left out of the run?
+  bool are_over(const Sources<W>& sources) const {
+    bool all = sources.deferred == none || are_decided(sources);
+    (sources.direct | sources.picked).for_each([&](std::size_t source) {
+      all = all && events_[source].state != EventState::pending && events_[source].state != EventState::asleep;
+    });
+    return all;
+  }
+
   // With choices made; all sources must be decided.
   Sources<W> resolved(const Sources<W>& sources) const {
     if (sources.deferred == none) return sources;
@@ -352,6 +361,7 @@ class Machine {
       case Node::Kind::status:
       case Node::Kind::chosen: return 0;
       case Node::Kind::tainted: return ~Value{0};
+      case Node::Kind::alternative: return undefined(node.a);
       case Node::Kind::select:
         return is_undecided(known(node.a)) ? ~Value{0} : undefined(*value(node.a) != 0 ? node.b : node.c);
       case Node::Kind::unary: return undefined_bits(static_cast<UnaryOperator>(node.operation), node.width, known(node.a));
@@ -387,6 +397,17 @@ class Machine {
     const bool is_whole = (undefined(e.value_node) & all) == all;
     return is_whole && !e.is_copy && !is_synchronisation(e) && is_shared(e.address);
   }
+
+  // May loads take for its value what it may turn out not to write?
+  bool is_guessable(const Event<W>& store) const {
+    return order_.forwarding_of_updates && (store.alternatives != 0 || store.is_too_open || store.is_compare);
+  }
+  std::vector<GuessedValue<W>> guessable_values(const Event<W>& store) const;
+  GuessedValue<W> value_of_store(const Event<W>& store) const;
+  bool is_doomed(const Event<W>& store) const;
+  bool is_guessed_right(const Event<W>& store) const;
+  bool alternatives_are_decided(const Event<W>& store) const;
+  std::optional<FixedBits<W>> choosers(const Event<W>& store) const;
 
   // Are rounds of loops left out?
   bool leaves_out_rounds() const { return leaves_out_rounds_; }
@@ -584,13 +605,27 @@ class Machine {
   void note_evaluated(std::int32_t thread, std::int32_t expression, NodeId node);
   void require_own(const Evaluated& evaluated) const;
   void evaluate_step(const ThreadState<W>& state, const ExpressionStep& step, std::vector<RegisterContent<W>>& stack);
-  RegisterContent<W> selected(const RegisterContent<W>& condition, const RegisterContent<W>& then,
+  RegisterContent<W> selected(const ThreadState<W>& state, const RegisterContent<W>& condition, const RegisterContent<W>& then,
                               const RegisterContent<W>& other);
   Sources<W> as_picked(const Sources<W>& sources) const;
   void merge(Sources<W>& into, const Sources<W>& other);
   void depend_on(ThreadState<W>& state, const Sources<W>& sources);
   Sources<W> sources_of(const ThreadState<W>& state, std::int32_t expression);
   bool truth(const ThreadState<W>& state, std::int32_t expression) { return *value(evaluate(state, expression).node) != 0; }
+
+  // --- machine_guesses.hpp
+
+  NodeId add_open(Node node, const Sources<W>& sources = {});
+  static unsigned n_selections(const Node& node);
+  void set_alternatives(Event<W>& store, NodeId alternatives) const;
+  NodeId alternatives_of(const RegisterContent<W>& content);
+  bool is_left_open(const ThreadState<W>& state, const Sources<W>& condition) const;
+  GuessedValue<W> guessed_value(NodeId alternatives, std::optional<std::uint16_t> guess) const;
+  KnownBits follow(NodeId id, bool is_guess, GuessedValue<W>& way) const;
+  void add_choices(const Sources<W>& sources, FixedBits<W>& into) const;
+  bool nothing_pending(NodeId id) const;
+  template <class Visit>
+  void for_each_selection(NodeId id, const Visit& visit) const;
 
   // --- machine_control.hpp
 
@@ -779,6 +814,7 @@ class Machine {
 #include "rsmc/machine_calls.hpp"
 #include "rsmc/machine_memory.hpp"
 #include "rsmc/machine_values.hpp"
+#include "rsmc/machine_guesses.hpp"
 #include "rsmc/machine_control.hpp"
 #include "rsmc/machine_rounds.hpp"
 #include "rsmc/machine_fetch.hpp"

@@ -92,6 +92,7 @@ void Machine<W>::fetch_store(std::int32_t thread, ThreadState<W>& state, std::in
   const EventId id = create_access(thread, state, pc, instruction, EventKind::write, instruction.write_class, address);
   events_[id].value_node = stored.node;
   events_[id].data_sources = stored.sources;
+  set_alternatives(events_[id], stored.alternatives);
   events_[id].is_copy = instruction.is_copy;
 }
 
@@ -113,6 +114,7 @@ void Machine<W>::fetch_conditional(std::int32_t thread, ThreadState<W>& state, s
     Event<W>& e = events_[id];
     e.value_node = stored.node;
     e.data_sources = stored.sources;
+    set_alternatives(e, stored.alternatives);
     e.role = Role::conditional_store;
     e.partner = linked;
     e.chosen_by = choice;
@@ -157,6 +159,7 @@ template <std::size_t W>
 void Machine<W>::set_update_value(Event<W>& write, const Instruction& instruction, const RegisterContent<W>& old_value,
                                   const RegisterContent<W>& operand, const RegisterContent<W>& expected, bool compares) {
   write.data_sources = operand.sources;
+  set_alternatives(write, operand.alternatives);
   if (compares) {
     write.value_node = operand.node;
     merge(write.data_sources, as_picked(expected.sources));
@@ -171,6 +174,10 @@ void Machine<W>::set_update_value(Event<W>& write, const Instruction& instructio
   const auto width = static_cast<std::uint8_t>(8 * instruction.size);
   write.value_node = add({.kind = Node::Kind::update, .operation = instruction.update, .width = width, .a = old_value.node, .b = operand.node});
   merge(write.data_sources, old_value.sources);
+  if (operand.alternatives != 0) {
+    const NodeId a = alternatives_of(old_value);
+    set_alternatives(write, add_open({.kind = Node::Kind::update, .operation = instruction.update, .width = width, .a = a, .b = operand.alternatives}));
+  }
 }
 
 template <std::size_t W>

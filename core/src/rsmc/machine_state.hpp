@@ -77,6 +77,7 @@ struct Event {
   NodeId address_node = 0;
   NodeId value_node = 0;  // writes
   NodeId expected_node = 0;
+  NodeId alternatives = 0;  // writes: what a guess may take the value for (machine_guesses.hpp)
   bool is_compare = false;
   bool is_quiet = false;  // a comparison that succeeds if the values differ
   bool is_weak = false;
@@ -85,6 +86,9 @@ struct Event {
   bool must_succeed = false;  // or whose success was
   bool failed_early = false;  // and its write
   bool is_copy = false;       // a write that moves bytes, whatever they hold
+  bool is_guessed = false;    // a write whose value was taken before it was known, or an update that was taken to succeed
+  bool is_too_open = false;   // a write with more alternatives than can be told apart
+  std::uint16_t guess = 0;    // which of the alternatives
   bool waits_with_write = false;  // the read of an update: it waits for all earlier accesses, because its write does
   bool is_loose = false;      // a read of the specification: later accesses do not wait for its address
   Address address = 0;  // once known
@@ -112,7 +116,31 @@ template <std::size_t W>
 struct RegisterContent {
   NodeId node = 0;
   Sources<W> sources;
+  NodeId alternatives = 0;  // not 0: the value once more, with the selections that reads make (machine_guesses.hpp)
 };
+
+// What a load takes for the value of a store of its thread (machine_guesses.hpp).
+template <std::size_t W>
+struct GuessedValue {
+  Value value = 0;
+  Value undefined = 0;      // its indeterminate bits
+  FixedBits<W> sources;     // what it was computed from, but for what only chose it
+  std::uint16_t guess = 0;  // by number of the selection, in the order in which they are met
+  unsigned n_selections = 0;
+  bool is_known = true;
+
+  bool is_like(const GuessedValue& other) const {
+    return value == other.value && sources.is_subset_of(other.sources) && other.sources.is_subset_of(sources);
+  }
+
+  std::optional<std::uint16_t> next_guess() const {
+    for (unsigned i = n_selections; i-- > 0;)
+      if ((guess >> i & 1) == 0) return static_cast<std::uint16_t>((guess & ((1u << i) - 1)) | 1u << i);
+    return std::nullopt;
+  }
+};
+
+inline constexpr unsigned most_selections = 12;  // in one value that may be guessed
 
 // A call that is not finished: where to go on.
 struct Caller {
@@ -281,12 +309,12 @@ struct DeferredSources {
 
 struct Node {
   // `tainted`: the value of `a`, of which nothing is known for sure.
-  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update, tainted } kind;
+  enum class Kind : std::uint8_t { constant, loaded, status, chosen, unary, binary, select, update, tainted, alternative } kind;
   std::uint8_t operation = 0;
   std::uint8_t width = 0;
   bool is_signed = false;
   NodeId a = 0, b = 0, c = 0;
-  Value value = 0;  // a constant, or the event whose value it is
+  Value value = 0;  // a constant, or the event whose value it is; where alternatives are told apart, what they depend on
 
   // The bits of a constant that are indeterminate are where others have operands.
   static Node of_constant(Value value, Value undefined) {

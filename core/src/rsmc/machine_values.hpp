@@ -86,12 +86,18 @@ void Machine<W>::evaluate_step(const ThreadState<W>& state, const ExpressionStep
     case ExpressionCode::unary: {
       RegisterContent<W> operand = pop();
       operand.node = add({.kind = Node::Kind::unary, .operation = step.operation, .width = step.width, .a = operand.node});
+      if (operand.alternatives != 0)
+        operand.alternatives = add_open({.kind = Node::Kind::unary, .operation = step.operation, .width = step.width, .a = operand.alternatives});
       stack.push_back(operand);
       break;
     }
     case ExpressionCode::binary: {
       const RegisterContent<W> right = pop();
       RegisterContent<W> left = pop();
+      if (left.alternatives != 0 || right.alternatives != 0) {
+        const NodeId a = alternatives_of(left), b = alternatives_of(right);
+        left.alternatives = add_open({.kind = Node::Kind::binary, .operation = step.operation, .width = step.width, .a = a, .b = b});
+      }
       left.node = add({.kind = Node::Kind::binary, .operation = step.operation, .width = step.width, .a = left.node, .b = right.node});
       merge(left.sources, right.sources);
       stack.push_back(left);
@@ -101,7 +107,7 @@ void Machine<W>::evaluate_step(const ThreadState<W>& state, const ExpressionStep
       const RegisterContent<W> other = pop();
       const RegisterContent<W> then = pop();
       const RegisterContent<W> condition = pop();
-      stack.push_back(selected(condition, then, other));
+      stack.push_back(selected(state, condition, then, other));
       break;
     }
   }
@@ -109,8 +115,8 @@ void Machine<W>::evaluate_step(const ThreadState<W>& state, const ExpressionStep
 
 // Only the chosen alternative's sources flow on if the choice is known already.
 template <std::size_t W>
-RegisterContent<W> Machine<W>::selected(const RegisterContent<W>& condition, const RegisterContent<W>& then,
-                                        const RegisterContent<W>& other) {
+RegisterContent<W> Machine<W>::selected(const ThreadState<W>& state, const RegisterContent<W>& condition,
+                                        const RegisterContent<W>& then, const RegisterContent<W>& other) {
   RegisterContent<W> result;
   const std::optional<Value> choice = value(condition.node);
   if (choice) {
@@ -123,6 +129,10 @@ RegisterContent<W> Machine<W>::selected(const RegisterContent<W>& condition, con
     result.sources.deferred = static_cast<std::int32_t>(deferred_.size() - 1);
   }
   merge(result.sources, as_picked(condition.sources));
+  if (order_.forwarding_of_updates && is_left_open(state, condition.sources)) {
+    const NodeId b = alternatives_of(then), c = alternatives_of(other);
+    result.alternatives = add_open({.kind = Node::Kind::select, .a = condition.node, .b = b, .c = c}, condition.sources);
+  }
   return result;
 }
 
@@ -199,7 +209,7 @@ std::optional<Value> Machine<W>::chosen_value(const Event<W>& e) {
 template <std::size_t W>
 std::optional<Value> Machine<W>::operation_value(const Node& node) const {
   const std::optional<Value> a = value(node.a);
-  if (!a || node.kind == Node::Kind::tainted) return a;
+  if (!a || node.kind == Node::Kind::tainted || node.kind == Node::Kind::alternative) return a;
   if (node.kind == Node::Kind::select) return value(*a != 0 ? node.b : node.c);
   if (node.kind == Node::Kind::unary) {
     const Value result = apply(static_cast<UnaryOperator>(node.operation), node.width, *a);

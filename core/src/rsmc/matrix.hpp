@@ -38,7 +38,8 @@ class Matrix {
 
   // An event of the machine: where it stands in its thread, among the accesses of its location (if any), and behind what
   // it depends on. The caller says later where it takes part in communication.
-  std::uint32_t push_event(const Machine<W>& machine, const Event<W>& e, std::int32_t event_class, Bits* same_location) {
+  std::uint32_t push_event(const Machine<W>& machine, const Event<W>& e, std::int32_t event_class, Bits* same_location,
+                           bool is_shadow = false) {
     const std::uint32_t m = push(event_class);
     if (of_thread_.size() <= static_cast<std::size_t>(e.thread)) of_thread_.resize(static_cast<std::size_t>(e.thread) + 1);
     Bits& own = of_thread_[static_cast<std::size_t>(e.thread)];
@@ -52,7 +53,7 @@ class Matrix {
       insert_predecessors(inputs_.loc, *same_location);
       insert_successors(inputs_.loc, *same_location);
     }
-    insert_dependencies(machine, e);
+    insert_dependencies(machine, e, is_shadow);
     return m;
   }
 
@@ -119,14 +120,17 @@ class Matrix {
     insert_successors(inputs_.po, after);
   }
 
-  void insert_dependencies(const Machine<W>& machine, const Event<W>& e) {
+  void insert_dependencies(const Machine<W>& machine, const Event<W>& e, bool is_shadow) {
     insert_sources(machine, e.control, inputs_.ctrl, inputs_.pick_ctrl, inputs_.status_ctrl);
     if (e.kind == EventKind::fence) return;
     // As a datum, the address orders the access itself and nothing behind it.
     if (e.is_loose) insert_sources(machine, e.address_sources, inputs_.data, inputs_.pick_data, inputs_.status_data);
     else insert_sources(machine, e.address_sources, inputs_.addr, inputs_.pick_addr, inputs_.status_addr);
-    // Of a shadow they may still be open.
-    if (e.kind == EventKind::write && machine.are_decided(e.data_sources))
+    // Of a shadow they may still be open, or not what loads have taken them to be.
+    if (e.kind != EventKind::write) return;
+    if (is_shadow && machine.is_guessable(e)) {
+      if (e.is_guessed) insert_sources(machine, {machine.value_of_store(e).sources, {}, none}, inputs_.data, inputs_.pick_data, inputs_.status_data);
+    } else if (machine.are_decided(e.data_sources))
       insert_sources(machine, e.data_sources, inputs_.data, inputs_.pick_data, inputs_.status_data);
   }
 

@@ -16,6 +16,8 @@
 //    what the first half read;
 //  - of the outcomes of a compare-exchange that are told apart before it reads, failure is the one; of a
 //    store-conditional failure, unless that only means another attempt; of a choice the lowest value;
+//  - a guess stands only for loads that came before, or that the store needs, and took it so; a store that there will not be
+//    for another guess has the first of its values;
 //  - a read sleeps if what it would read last made its thread wait, or try a store-conditional again that goes elsewhere;
 //  - it is displaced if that was on the way to what it would read last;
 //  - where nobody sees in which order writes come, each access comes last.
@@ -124,7 +126,7 @@ class Maximality {
   // Does the continuation with this past belong to this run? One that keeps an event that failed leads nowhere.
   bool holds(const Activation<W>& activation, Bits past) {
     for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
-      if (past.test(i) && run_.items()[i].kind == ItemKind::failure) return false;
+      if (past.test(i) && (run_.items()[i].kind == ItemKind::failure || run_.items()[i].kind == ItemKind::guess)) return false;
     add_second_halves(past, activation.run_size);
     for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
       if (!past.test(i) && !came_last(i, past)) return false;
@@ -216,6 +218,7 @@ class Maximality {
       case ItemKind::choice: return is_default(item.event);
       case ItemKind::sleep: return may_sleep(item.event, past);
       case ItemKind::failure: return true;
+      case ItemKind::guess: return is_guess_needed(item.event, past);
       case ItemKind::failed_read:
       case ItemKind::successful_read: return false;
     }
@@ -229,7 +232,7 @@ class Maximality {
   }
 
   bool read_came_last(const Event<W>& e, const Bits& past) const {
-    if (e.read_from != no_event && event(e.read_from).state == EventState::failed) return false;
+    if (e.read_from != no_event && event(e.read_from).state == EventState::failed) return run_.is_left_to_guess(e.read_from);
     if (e.read_from != no_event && event(e.read_from).state == EventState::pending) return true;
     if (e.read_from != no_event && !is_previous(e.read_from, e, past)) return false;
     const Location<W>& location = run_.location(run_.find_location(e.address));
@@ -245,6 +248,17 @@ class Maximality {
     const Location<W>& location = run_.location(run_.find_location(e.address));
     if (location.is_unseen) return true;
     return none_between(location, location.position_of(id), ceiling(e, location, true, past), e, past);
+  }
+
+  bool is_guess_needed(EventId id, const Bits& past) const {
+    const Event<W>& e = event(id);
+    const EventId store = e.kind == EventKind::write ? id : e.partner;
+    const bool is_taken = std::ranges::any_of(run_.items(), [&](const RunItem<W>& item) {
+      const Event<W>& read = event(item.event);
+      return read.kind == EventKind::read && read.state == EventState::committed && read.read_from == store &&
+             is_previous(item.event, e, past);
+    });
+    return is_taken || (store == id && run_.is_doomed(store) && e.guess == run_.default_guess(store));
   }
 
   bool is_read_before(EventId write, const Bits& past) const {

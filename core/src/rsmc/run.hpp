@@ -54,7 +54,7 @@ class Run {
  public:
   using Bits = FixedBits<W>;
 
-  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, settled, early, displaced, last_chosen };
+  enum class Change : std::uint8_t { entered_matrix, shadow, read, write, decided, asleep, awake, early_failure, to_succeed, guessed, settled, early, displaced, last_chosen };
 
   struct TrailEntry {
     Change change;
@@ -160,12 +160,6 @@ class Run {
       return e.state == EventState::failed && commit_before_.may_forward(event(read), e) ? events[i] : no_event;
     }
     return no_event;
-  }
-
-  void require_no_guess(EventId read) const {
-    if (!order_.forwarding_of_updates) return;
-    const EventId store = commit_before_.guessed_store(items_, read);
-    if (store != no_event) throw Guess{machine_.place_of(event(read)), machine_.place_of(event(store))};
   }
 
   void require_address_order(EventId write) const {
@@ -279,16 +273,17 @@ class Run {
     return finish_read(id, kind, *failed);
   }
 
-  // The write it reads from is not committed yet, or has failed; its value is known.
-  bool commit_forward(EventId id, EventId source, ItemKind kind) {
+  // The write it reads from is not committed yet, or has failed; its value is known, or guessed.
+  bool commit_forward(EventId id, EventId source, ItemKind kind, std::uint16_t guess) {
     const std::uint32_t place = location_of(id);
     enter_shadows(id);
     Event<W>& e = machine_.event(id);
     Event<W>& write = machine_.event(source);
     e.read_from = source;
-    write.value = *machine_.value(write.value_node) & low_bits(8u * write.size);
-    e.value = write.value;
-    e.undefined = write.undefined = machine_.undefined_written(write);
+    if (machine_.is_guessable(write)) take_guess(source, guess);
+    const GuessedValue<W> taken = machine_.value_of_store(write);
+    e.value = write.value = taken.value & low_bits(8u * write.size);
+    e.undefined = write.undefined = taken.undefined & low_bits(8u * write.size);
     const std::optional<bool> failed = fails_as(kind, e);
     if (!failed) return false;
     e.has_failed = *failed;
@@ -334,13 +329,76 @@ class Run {
   void commit_failure(EventId id) {
     Event<W>& e = machine_.event(id);
     machine_.resolve_address(e);
+    const bool is_lost_with_guess = is_lost(id);
     enter_items(id, ItemKind::failure, no_event);
     e.state = EventState::failed;
     ++n_failed_;
     trail_.push_back({Change::decided, id, 0});
-    const bool has_write = e.role == Role::update_read && machine_.event(e.partner).state == EventState::pending;
+    const bool has_write = e.role == Role::update_read && machine_.event(e.partner).state == EventState::pending && !is_lost_with_guess;
     if (has_write) mark_absent(e.partner);
     proceed(e.thread);
+  }
+
+  // The store will not be there, or not with this value, but loads may take it so. Or the update that it belongs to was
+  // taken to succeed, and is left out: the store comes then. As with a failure, the run goes on only to find races.
+  void commit_guess(EventId id, std::uint16_t guess = 0) {
+    Event<W>& e = machine_.event(id);
+    machine_.resolve_address(e);
+    if (e.kind == EventKind::write) take_guess(id, guess);
+    enter_items(id, ItemKind::guess, no_event);
+    e.state = EventState::failed;
+    ++n_failed_;
+    trail_.push_back({Change::decided, id, 0});
+    proceed(e.thread);
+  }
+
+  // As what is the store to be explored, apart from where it has its place: as guessed before, or in every way in which
+  // loads could take it to be and it is not.
+  std::vector<std::uint16_t> guesses(EventId store) const {
+    const Event<W>& e = event(store);
+    if (!machine_.is_guessable(e) && !is_lost(store)) return {};
+    const bool is_doomed = machine_.is_doomed(e) || is_lost(store);
+    if (e.is_guessed && !is_doomed && machine_.is_guessed_right(e)) return {};
+    if (e.is_guessed) return {e.guess};
+    if (e.is_too_open && may_be_guessed(store)) throw Guess{machine_.place_of(e), machine_.place_of(e)};
+    if (!is_doomed && (e.alternatives == 0 || !may_be_guessed(store))) return {};
+    std::vector<GuessedValue<W>> values = machine_.guessable_values(e);
+    if (!is_doomed) {
+      const GuessedValue<W> right = machine_.value_of_store(e);
+      std::erase_if(values, [&](const GuessedValue<W>& value) { return value.is_like(right); });
+    } else if (!values.empty() && !may_be_guessed(store)) {
+      values.resize(1);
+    }
+    std::vector<std::uint16_t> result;
+    for (const GuessedValue<W>& value : values) result.push_back(value.guess);
+    return result;
+  }
+  bool may_be_guessed(EventId store) const { return commit_before_.may_be_guessed(store); }
+  bool is_guessed_right(EventId store) const { return machine_.is_guessed_right(event(store)) && !is_lost(store); }
+  // What loads take it to be: as guessed, or as it is.
+  std::uint16_t guess_of(EventId store) const {
+    const bool has_choice = machine_.is_guessable(event(store));
+    return has_choice ? machine_.value_of_store(event(store)).guess : std::uint16_t{0};
+  }
+  // Of loads for which it does not matter, the guess that stands for all.
+  std::uint16_t default_guess(EventId store) const { return machine_.guessable_values(event(store)).front().guess; }
+  // Will there be no such store, whatever loads have taken it to be?
+  bool is_doomed(EventId store) const { return machine_.is_doomed(event(store)) || is_lost(store); }
+
+  // Does it come behind a guess that has turned out wrong? Then no continuation keeps it. If that is only because a read of
+  // an update waits for more than it has to, one could.
+  bool is_lost(EventId id) const {
+    if (!is_abandoned() || !order_.forwarding_of_updates || !has_guess(past_of(id, no_event))) return false;
+    if (joins_halves() && !has_guess(least_past_of(id, no_event))) note_split();
+    return true;
+  }
+  bool is_left_to_guess(EventId store) const {
+    return event(store).state == EventState::failed && items_[event(store).run_index].kind == ItemKind::guess;
+  }
+  // The store that the read is left with, because it goes on with a guess.
+  EventId guessed_source(EventId read) const {
+    const EventId source = failed_source(read);
+    return source != no_event && is_left_to_guess(source) ? source : no_event;
   }
 
   // A read after which its thread would only wait: the run goes on without it and what is behind it, as if the thread had
@@ -509,6 +567,10 @@ class Run {
         location_of(id);
         commit_failure(id);
         return true;
+      case ItemKind::guess:
+        location_of(id);
+        commit_guess(id, static_cast<std::uint16_t>(item.chosen));
+        return true;
       case ItemKind::sleep:
         location_of(id);
         commit_sleep(id);
@@ -522,7 +584,7 @@ class Run {
       case ItemKind::successful_read: {
         if (item.parameter.thread == item.event.thread) {
           const EventId source = event_at(item.parameter);
-          if (is_not_in_place(event(source))) return commit_forward(id, source, item.kind);
+          if (is_not_in_place(event(source))) return commit_forward(id, source, item.kind, static_cast<std::uint16_t>(item.chosen));
         }
         const std::uint32_t place = location_of(id);
         return commit_read(id, place, position_after(place, item.parameter), item.kind);
@@ -597,7 +659,7 @@ class Run {
   // between, or else a fence keeps it before every later write, and no other thread can have seen this read before it.
   EventId write_at_once(EventId read) {
     const EventId write = second_half(read);
-    if (write == no_event || machine_.event(write).state != EventState::pending) return no_event;
+    if (write == no_event || machine_.event(write).state != EventState::pending || machine_.is_doomed(machine_.event(write))) return no_event;
     if (order_.in_order) return write;
     machine_.resolve_address(machine_.event(write));
     const Event<W>& e = machine_.event(write);
@@ -608,6 +670,7 @@ class Run {
   // Do the halves of an update belong together, if this comes before the second?
   bool is_one_step(EventId read, EventId write, Bits past) const {
     if (order_.in_order) return true;
+    if (event(write).alternatives != 0 || event(write).is_too_open) return false;
     past.clear(machine_.event(read).run_index);
     const EventId choice = event(write).chosen_by;
     const bool chose = choice != no_event && event(choice).state == EventState::committed;
@@ -989,6 +1052,12 @@ class Run {
     for (std::size_t i = order.ids.size(); i-- > 0;) machine_.event(order.ids[i]) = order.events[i];
   }
 
+  bool has_guess(const Bits& past) const {
+    bool result = false;
+    past.for_each([&](std::size_t item) { result = result || items_[item].kind == ItemKind::guess; });
+    return result;
+  }
+
   // As committed last in coherence, but for the model, which would allow it.
   void outline_store(EventId id) {
     const std::size_t n_local = machine_.local_events().size();
@@ -1064,6 +1133,7 @@ class Run {
     if (e.role != Role::update_write || !e.is_compare) return false;
     const Event<W>& read = machine_.event(e.partner);
     if (read.state != EventState::committed || machine_.compare_succeeds(read, read.value).value_or(true)) return false;
+    if (order_.forwarding_of_updates && machine_.is_doomed(e)) return false;
     mark_absent(id);
     return true;
   }
@@ -1080,9 +1150,22 @@ class Run {
     if (!read.is_compare) return is_to_fail;
     const std::optional<bool> succeeds = machine_.compare_succeeds(read, read.value);
     if (is_to_fail && !succeeds.value_or(false)) return std::nullopt;
-    const bool failed = is_to_fail || !succeeds.value_or(true);
-    return kind == ItemKind::successful_read && failed ? std::nullopt : std::optional(failed);
+    if (kind != ItemKind::successful_read) return is_to_fail || !succeeds.value_or(true);
+    return succeeds.value_or(true) || may_turn_out_otherwise(read) ? std::optional(false) : std::nullopt;
   }
+
+  // Is what the compare-exchange is to find read without being waited for? Then it may be read anew in a continuation.
+  bool may_turn_out_otherwise(const Event<W>& read) const {
+    const Sources<W> expected = machine_.resolved(read.data_sources);
+    const Bits sources = expected.direct | expected.picked;
+    if (sources.empty()) return false;
+    const Bits past = past_of(id_of(read), no_event);
+    bool result = false;
+    sources.for_each([&](std::size_t s) { result = result || !past.test(event(static_cast<EventId>(s)).run_index); });
+    return result;
+  }
+
+  EventId id_of(const Event<W>& e) const { return events_of(e.thread)[at(e.index)]; }
 
   // Whether the compare-exchange then fails, as above.
   std::optional<bool> take_value(EventId id, std::uint32_t place, std::size_t source, ItemKind kind) {
@@ -1368,7 +1451,6 @@ class Run {
 
   bool commit_settled(EventId id) {
     if (machine_.event(id).kind == EventKind::write) require_address_order(id);
-    else require_no_guess(id);
     const std::uint32_t place = location_of(id);
     const std::size_t last = locations_[place].order.size();
     return machine_.event(id).kind == EventKind::write ? commit_write(id, place, last) : commit_read(id, place, last);
@@ -1422,6 +1504,14 @@ class Run {
   void require_success(EventId id) {
     machine_.event(id).must_succeed = true;
     trail_.push_back({Change::to_succeed, id, 0});
+  }
+
+  void take_guess(EventId store, std::uint16_t guess) {
+    Event<W>& e = machine_.event(store);
+    if (e.is_guessed) return;
+    e.is_guessed = true;
+    e.guess = guess;
+    trail_.push_back({Change::guessed, store, 0});
   }
 
   void mark_absent(EventId id) {
@@ -1565,7 +1655,7 @@ class Run {
     const std::uint32_t place = location_of(id);
     Event<W>& e = machine_.event(id);
     if (matrix_.is_full()) throw CapacityNeeded{machine_.place_of(e)};
-    e.shadow_index = static_cast<std::int32_t>(matrix_.push_event(machine_, e, e.event_class, &locations_[place].members));
+    e.shadow_index = static_cast<std::int32_t>(matrix_.push_event(machine_, e, e.event_class, &locations_[place].members, true));
     trail_.push_back({Change::shadow, id, place});
   }
 
@@ -1672,6 +1762,7 @@ class Run {
         break;
       case Change::write: std::erase(locations_[entry.location].order, entry.event); break;
       case Change::to_succeed: e.must_succeed = false; break;
+      case Change::guessed: e.is_guessed = false; break;
       case Change::settled: is_settled_ = false; break;
       case Change::early:
         e.state = EventState::pending;

@@ -26,10 +26,12 @@ enum class ItemKind : std::uint8_t {
   failure,
   sleep,  // of a read with which its thread would only wait
   choice,
+  guess,      // of a store whose value loads may take that it will not have; of an update, that loads may take to succeed
   displaced,  // a read that waits for what comes behind an update in its place (displaced_reads.hpp)
 };
 
-// A committed event with its parameter: the source of a read, the coherence predecessor of a write, a chosen value.
+// A committed event with its parameter: the source of a read, the coherence predecessor of a write, a chosen value. Of a
+// read from a store of its thread, what is chosen is which of the alternatives that has for its value.
 struct TemplateItem {
   Key event;
   ItemKind kind;

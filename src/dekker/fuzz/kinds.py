@@ -40,6 +40,7 @@ from dekker.fuzz.locks import MODELS as LOCKS_MODELS
 from dekker.fuzz.locks import locks_program
 from dekker.fuzz.order_pairs import program_of as ordered_program
 from dekker.fuzz.order_pairs import random_shape
+from dekker.fuzz.own_values import Diet, own_values_program
 from dekker.fuzz.paper import paper_program
 from dekker.fuzz.resting import MODELS as RESTING_MODELS
 from dekker.fuzz.resting import resting_program
@@ -134,6 +135,19 @@ def _orders(seed: int) -> Drawn:
     return Drawn(program, print_program(program), ".ir", model)
 
 
+def _own_values(seed: int) -> Drawn:
+    random = Random(seed)
+    model = random.choice(("aarch64", "aarch64", "aarch64", "power", "riscv", "armv7", "rmo"))
+    has_updates = model in WITH_UPDATES
+    diet = Diet(
+        acquires=model in ("aarch64", "riscv") and random.random() < 0.4,
+        pairs=has_updates and random.random() < 0.4,
+        updates=has_updates and random.random() < 0.7,
+    )
+    program = own_values_program(seed, diet)
+    return Drawn(program, print_program(program), ".ir", model)
+
+
 def _delays(seed: int) -> Drawn:
     random = Random(seed)
     model = random.choice(tuple(FENCES))
@@ -203,6 +217,7 @@ KINDS: dict[str, Kind] = {
     "annotated": Kind(lambda seed: _drawn(seed, ANNOTATED, ("aarch64", "riscv")), 10),
     "c11": Kind(lambda seed: _drawn(seed, C11, OF_LANGUAGE), 10),
     "orders": Kind(_orders, 8),
+    "own-values": Kind(_own_values, 8),
     "resting": _of_ir(resting_program, RESTING_MODELS, 8),
     "locks": _of_ir(locks_program, LOCKS_MODELS, 8),
     "rounds": _of_ir(rounds_program, OF_C, 10),

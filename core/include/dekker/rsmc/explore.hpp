@@ -37,7 +37,8 @@ struct CommitOrder {
   // A load may take the value of a store of its own thread before that store is committed. The model must then define
   // from-read by itself: the store adds pairs between events that are there already.
   bool forwarding = false;
-  // So may the read of an update that succeeds, and so may both with the value of an update or store-conditional.
+  // So may the read of an update that succeeds, and so may both with the value of an update or store-conditional. They
+  // need not wait for what only chooses that value or decides whether there is a store: that is guessed.
   bool forwarding_of_updates = false;
   // The model keeps a write behind what the addresses of earlier accesses depend on. Otherwise a write that waits for one
   // for no other reason is a Guess.
@@ -153,9 +154,9 @@ struct MixedSizes {
   std::uint8_t other_size = 0;
 };
 
-// The model lets a load take the value of an earlier store of its thread before it is known which value that is, or whether
-// there is a store at all; or it lets a store (`later`) be seen before the address of an earlier access is known. The
-// explorer does not guess.
+// The model lets a store (`later`) be seen before the address of an earlier access is known, which the explorer does not
+// guess. Or it lets loads take the value of a store before it is known, and there are too many that it could be: then both
+// are the store.
 struct Guess {
   Place later;
   Place earlier;

@@ -23,7 +23,7 @@ from dekker.errors import AccessPlace, MixedSizes, UnsupportedError
 from dekker.execution import DATA_RACE, FINAL_WRITES, FROM_INITIAL, Trace, TraceEvent
 from dekker.ir.arithmetic import mask
 from dekker.ir.conditions import compile_formula
-from dekker.ir.instructions import Call, Exit, Join, Load, Spawn
+from dekker.ir.instructions import Call, Exit, Join, Spawn
 from dekker.ir.layout import Layout, layout
 from dekker.ir.program import Function, Program
 from dekker.ir.property import Observable, RegisterValue, Truth, observables
@@ -72,7 +72,7 @@ def run(task: Task) -> Result:
     except ForbiddenStart as error:
         raise UnsupportedError(f"the rsmc engine cannot run '{task.model.name}': {error}") from None
     if exploration.guess is not None:
-        raise _guess(task, order, *exploration.guess)
+        raise _guess(task, *exploration.guess)
     if shipped_as(task.model) is None:
         _require_freedom_from_deadlocks(task, exploration)
     if exploration.mixed_sizes is not None:
@@ -124,15 +124,14 @@ def _mixed_sizes(
     return MixedSizes(access(place, address, size), access(other, other_address, other_size), racing=racing)
 
 
-def _guess(task: Task, order: CommitOrder, later: Place, earlier: Place) -> NeedsGuess:
+def _guess(task: Task, later: Place, earlier: Place) -> NeedsGuess:
     line = getattr(_span(task.program, earlier), "line", None)
     where = "" if line is None else f" of line {line}"
     model = task.model.name
-    access = _function(task.program, earlier[1]).body[earlier[2]]
-    if order.address_order and not (isinstance(access, Load) and access.loose):
+    if later == earlier:
         text = (
-            f"'{model}' lets this load take the value of the store{where} before it is known which value that is"
-            " or whether there is a store: the rsmc engine does not guess values"
+            f"'{model}' lets a load take the value of this store before it is known which value that is, and too many"
+            " selections make it: the rsmc engine does not guess them all"
         )
     else:
         text = (

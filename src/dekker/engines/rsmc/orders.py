@@ -39,9 +39,10 @@ class CommitOrder:
     accesses of its location. `forwarding`: a load may take the value of an own store before that store is committed,
     because the model orders neither the store's earlier accesses of the location before such a load, nor the store
     itself. `forwarding_of_updates`: so may the read of an update, and both may with the value of an own update or
-    store-conditional. `address_order`: the model keeps a write behind what the addresses of earlier accesses depend on;
-    otherwise a program in which one waits for no other reason is refused. `pick_seed`, unless 0, makes the explorer
-    draw what to commit next; `most_waiting` bounds what it puts off, in events. Neither changes what it finds."""
+    store-conditional, also before it is known which value a selection makes of it or whether a compare-exchange writes.
+    `address_order`: the model keeps a write behind what the addresses of earlier accesses depend on; otherwise a
+    program in which one waits for no other reason is refused. `pick_seed`, unless 0, makes the explorer draw what to
+    commit next; `most_waiting` bounds what it puts off, in events. Neither changes what it finds."""
 
     in_order: bool
     same_location_reads: bool = True
