@@ -4,6 +4,10 @@ statement of some looks at a byte that nobody has set.
 
 Engines share the front end, so that they would agree on a wrong value. A twin says what is right: it does nothing, or
 nothing but decide on a variable that was never set.
+
+Few kinds of objects make up a program, so that structs of one kind are assigned to one another; parts of objects begin
+anywhere, so that padding of one is copied to members of another. Elements of arrays are found through numbers and
+pointers that the front end does not know.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ struct back { int a; char b; };
 struct both { short a; long b; char c; };
 struct nest { char a; struct front b; short c; };
 struct pair { short a, b; };
-int one = 1, size;
+int one = 1, two = 2, size;
 void *known;
 unsigned char seen[32];
 static void publish(void *p) { known = p; }
@@ -62,11 +66,14 @@ _KINDS = (
 
 @dataclass
 class _Object:
-    """`name` is how it is written; `bytes` is what it holds."""
+    """`name` is how it is written; `bytes` is what it holds. `behind` is the next element, if it is one of several, and
+    `initially` what that holds."""
 
     name: str
     kind: _Kind
     bytes: list[Byte]
+    behind: str = ""
+    initially: Byte = None
 
     def address(self, start: int) -> str:
         return f"&{self.name}" if start == 0 else f"(char *)&{self.name} + {start}"
@@ -74,7 +81,9 @@ class _Object:
 
 def bytes_program(seed: int) -> str:
     writer = _Writer(Random(seed))
-    objects = [writer.declare(number) for number in range(writer.random.randint(2, 4))]
+    kinds = writer.random.choices(_KINDS, k=writer.random.randint(1, 4))
+    objects = [writer.declare(number, writer.random.choice(kinds)) for number in range(writer.random.randint(2, 4))]
+    objects += writer.other_elements(objects)
     for _ in range(writer.random.randint(2, 6)):
         writer.change(objects)
     for item in objects:
@@ -101,24 +110,45 @@ class _Writer:
         run = "pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0); return 0;"
         return f"{_PRELUDE}{shared}\nvoid *run(void *v) {{\n  {body}\n  return 0;\n}}\nint main(void) {{ {run} }}\n"
 
-    def declare(self, number: int) -> _Object:
-        kind = self.random.choice(_KINDS)
+    def declare(self, number: int, kind: _Kind) -> _Object:
         name, declared = f"v{number}", kind.declaration.format(f"v{number}")
-        place = self.random.choice(("local", "local", "published", "global", "heap", "element"))
+        place = self.random.choice(("local", "local", "published", "global", "heap", "element", "element", "elements"))
         if place == "global":
             self._globals.append(f"{declared};")
             return _Object(name, kind, [0] * kind.size)
-        if place == "element":
-            self._globals.append(f"typedef {kind.declaration.format(f't{number}')}; t{number} v{number}[3];")
-            return _Object(f"{name}[one]", kind, [0] * kind.size)
+        if place in ("local", "published"):
+            self._body.append(f"{declared};")
+            if place == "published":
+                self._body.append(f"publish(&{name});")
+            return _Object(name, kind, [None] * kind.size)
+        self._globals.append(f"typedef {kind.declaration.format(f't{number}')};")
         if place == "heap":
-            self._globals.append(f"typedef {kind.declaration.format(f't{number}')};")
             self._body.append(f"t{number} *{name} = malloc(sizeof(t{number}));")
             return _Object(f"(*{name})", kind, [None] * kind.size)
-        self._body.append(f"{declared};")
-        if place == "published":
-            self._body.append(f"publish(&{name});")
-        return _Object(name, kind, [None] * kind.size)
+        if place == "elements":
+            self._body.append(f"t{number} *{name} = malloc(3 * sizeof(t{number}));")
+            return self._element(number, kind, None)
+        self._globals.append(f"t{number} v{number}[3];")
+        return self._element(number, kind, 0)
+
+    def _element(self, number: int, kind: _Kind, initially: Byte) -> _Object:
+        """By its index, or through a pointer that is local or read from memory."""
+        held, element, pointer = [initially] * kind.size, f"v{number}[one]", f"p{number}"
+        way = self.random.choice(("index", "index", "local", "global"))
+        if way == "index":
+            return _Object(element, kind, held, f"v{number}[two]", initially)
+        if way == "global":
+            self._globals.append(f"t{number} *{pointer};")
+        self._body.append(f"{'' if way == 'global' else f't{number} *'}{pointer} = &{element};")
+        return _Object(f"(*{pointer})", kind, held, f"{pointer}[one]", initially)
+
+    def other_elements(self, objects: list[_Object]) -> list[_Object]:
+        """Some that lie behind others."""
+        return [
+            _Object(item.behind, item.kind, [item.initially] * item.kind.size)
+            for item in objects
+            if item.behind and self.random.random() < 0.3
+        ]
 
     # --- changes
 
@@ -144,7 +174,7 @@ class _Writer:
             return
         start, size = self._part(item)
         size = min(size, source.kind.size)
-        begin = self.random.choice((0, source.kind.size - size))
+        begin = self.random.choice((0, source.kind.size - size, self.random.randint(0, source.kind.size - size)))
         function = self.random.choice(("memcpy", "memcpy", "memmove"))
         self._body.append(f"{function}({item.address(start)}, {source.address(begin)}, {self._length(size)});")
         item.bytes[start : start + size] = source.bytes[begin : begin + size]
