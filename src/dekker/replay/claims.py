@@ -1,0 +1,70 @@
+"""Threads that are joined or detached by several others.
+
+The second one is a violation, and what is behind it is not the program's. Where neither hears of the other, each may
+come second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from dekker.execution import Execution, pairs
+from dekker.replay.world import World
+
+Moment = tuple[int, int]
+"""In a thread: before it are so many events, and so many of the failures that were noted."""
+
+LAST = 1 << 62
+NEVER = LAST, LAST
+
+
+class Claims:
+    """`over`: of each thread from where on it is behind two that join or detach the same one."""
+
+    def __init__(self, world: World, execution: Execution, n_threads: int) -> None:
+        self.world = world
+        self.over: list[Moment] = [NEVER] * n_threads
+        self.heard = {
+            key: _heard(execution, key[0], (claim.n_events, claim.n_noted), n_threads)
+            for key, claim in world.claims.items()
+            if any(_are_rivals(key, other) for other in world.claims)
+        }
+        for one, other in permutations(self.heard, 2):
+            if _are_rivals(one, other):
+                both = map(max, self.heard[one], self.heard[other])
+                self.over = list(map(min, self.over, both))
+
+    def is_behind(self, thread: int, n_events: int, n_noted: int = LAST) -> bool:
+        return self.over[thread] != NEVER and (n_events, n_noted) >= self.over[thread]
+
+    def second(self) -> Iterator[tuple[int, int]]:
+        """Threads, and the identifiers of those that they join or detach."""
+        for key in reversed(self.heard):
+            others = (other for other in self.heard if _are_rivals(key, other))
+            is_first = all(self.heard[key][other[0]] <= self._moment(other) for other in others)
+            if not is_first and self.over[key[0]] >= self._moment(key):
+                yield key
+
+    def _moment(self, key: tuple[int, int]) -> Moment:
+        claim = self.world.claims[key]
+        return claim.n_events, claim.n_noted
+
+
+def _are_rivals(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] != other[0] and one[1] == other[1]
+
+
+def _heard(execution: Execution, thread: int, moment: Moment, n_threads: int) -> Sequence[Moment]:
+    """By thread, from where on it has happened."""
+    heard = [NEVER] * n_threads
+    heard[thread] = moment
+    read_from = [(execution.events[write], execution.events[read]) for write, read in pairs(execution.relations["rf"])]
+    is_new = True
+    while is_new:
+        is_new = False
+        for write, read in read_from:
+            known = not write.initial and (write.index, LAST) >= heard[write.thread]
+            if known and heard[read.thread] > (read.index + 1, 0):
+                heard[read.thread] = read.index + 1, 0
+                is_new = True
+    return heard
