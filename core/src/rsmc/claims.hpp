@@ -43,7 +43,9 @@ class Claims {
   bool any() const { return !made_.empty(); }
 
   // Behind the second of two?
-  bool is_behind(std::int32_t thread, const Moment& moment) const { return any() && moment >= over_[at(thread)]; }
+  bool is_behind(std::int32_t thread, const Moment& moment) const {
+    return any() && over_[at(thread)] != Moment{} && moment >= over_[at(thread)];
+  }
 
   bool is_behind(const Event<W>& e) const { return is_behind(e.thread, {e.index, Moment::last}); }
 
