@@ -76,19 +76,26 @@ class Claims {
     std::erase_if(made_, [&](const Made& made) { return std::ranges::count(numbers, made.claim.thread) < 2; });
   }
 
+  // Who joins a thread hears of all that it has done, or will, if that has not ended yet.
   void hear(Made& made) const {
     made.heard.assign(run_.machine().threads().size(), {});
     made.heard[at(made.thread)] = moment(made);
+    const auto hear_from = [&](std::int32_t thread, const Moment& from) {
+      if (made.heard[at(thread)] <= from) return false;
+      made.heard[at(thread)] = from;
+      return true;
+    };
     for (bool is_new = true; is_new;) {
       is_new = false;
+      for (const Made& other : made_)
+        if (other.claim.is_join && made.heard[at(other.claim.thread)] != Moment{})
+          is_new = hear_from(other.thread, moment(other)) || is_new;
       for (const RunItem<W>& item : run_.items()) {
         const Event<W>& e = run_.event(item.event);
         if (e.kind != EventKind::read || e.state != EventState::committed || e.read_from == no_event) continue;
         const Event<W>& source = run_.event(e.read_from);
-        const Moment from{e.index + 1, 0};
-        if (Moment{source.index, Moment::last} < made.heard[at(source.thread)] || made.heard[at(e.thread)] <= from) continue;
-        made.heard[at(e.thread)] = from;
-        is_new = true;
+        if (Moment{source.index, Moment::last} >= made.heard[at(source.thread)])
+          is_new = hear_from(e.thread, {e.index + 1, 0}) || is_new;
       }
     }
   }

@@ -144,6 +144,7 @@ struct Claim {
   std::int32_t pc;
   std::int32_t first_event;
   std::int32_t first_check;
+  bool is_join;
 };
 
 // A condition that nothing depends on, and what it was taken to be.

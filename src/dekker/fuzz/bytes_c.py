@@ -47,6 +47,9 @@ class _Kind:
     size: int
     scalars: tuple[tuple[str, int, int], ...]
 
+    def padding(self) -> set[int]:
+        return set(range(self.size)) - {start + i for _, start, size in self.scalars for i in range(size)}
+
 
 _FRONT = (("a", 0, 1), ("b", 4, 4))
 _KINDS = (
@@ -86,9 +89,13 @@ def bytes_program(seed: int) -> str:
     objects += writer.other_elements(objects)
     for _ in range(writer.random.randint(2, 6)):
         writer.change(objects)
-    for item in objects:
-        writer.look_at(item)
-    writer.decide_on_unset(objects)
+    if writer.random.random() < 0.5:
+        writer.move_padding(objects)
+        writer.look_at_scalars(objects)
+    else:
+        for item in objects:
+            writer.look_at(item)
+        writer.decide_on_unset(objects)
     return writer.text()
 
 
@@ -202,13 +209,38 @@ class _Writer:
         self._body.append(f"size = {size};")
         return "size"
 
+    def move_padding(self, objects: list[_Object]) -> None:
+        """From a struct whose bytes are all set, to anywhere in an element of several, where it may be a scalar."""
+        sources = [item for item in objects if item.kind.padding()]
+        targets = [item for item in objects if item.behind]
+        if not sources or not targets:
+            return
+        source, target = self.random.choice(sources), self.random.choice(targets)
+        if source is target:
+            return
+        value = self.random.choice((1, 255))
+        self._body.append(f"memset(&{source.name}, {value}, {source.kind.size});")
+        source.bytes[:] = [value] * source.kind.size
+        begin = self.random.choice((0, 0, self.random.randrange(source.kind.size)))
+        most = min(source.kind.size - begin, target.kind.size)
+        size = self.random.randint(1, most)
+        start = self.random.randint(0, target.kind.size - size)
+        copied = f"{source.address(begin)}, {self._length(size)}"
+        self._body.append(f"{self.random.choice(('memcpy', 'memmove'))}({target.address(start)}, {copied});")
+        target.bytes[start : start + size] = [value] * size
+
     # --- looks
+
+    def look_at_scalars(self, objects: list[_Object]) -> None:
+        """Nothing else is looked at, so that padding seems to be of no use."""
+        for item in objects:
+            for name, start, size in item.kind.scalars:
+                self._look_at_scalar(item, name, item.bytes[start : start + size])
 
     def look_at(self, item: _Object) -> None:
         """At its scalars, or at a copy of all its bytes, or of a scalar at bytes."""
         if self.random.random() < 0.5:
-            for name, start, size in item.kind.scalars:
-                self._look_at_scalar(item, name, item.bytes[start : start + size])
+            self.look_at_scalars([item])
             return
         start, size = self._part(item)
         if self.random.random() < 0.3:

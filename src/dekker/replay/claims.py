@@ -25,8 +25,8 @@ class Claims:
         self.world = world
         self.over: list[Moment] = [NEVER] * n_threads
         self.heard = {
-            key: _heard(execution, key[0], (claim.n_events, claim.n_noted), n_threads)
-            for key, claim in world.claims.items()
+            key: self._heard(execution, key, n_threads)
+            for key in world.claims
             if any(_are_rivals(key, other) for other in world.claims)
         }
         for one, other in permutations(self.heard, 2):
@@ -49,22 +49,25 @@ class Claims:
         claim = self.world.claims[key]
         return claim.n_events, claim.n_noted
 
+    def _heard(self, execution: Execution, key: tuple[int, int], n_threads: int) -> Sequence[Moment]:
+        """By thread, from where on it has happened. Who joins a thread hears of all that it has done, or will, if that
+        has not ended yet."""
+        heard = [NEVER] * n_threads
+        heard[key[0]] = self._moment(key)
+        joins = [key for key, claim in self.world.claims.items() if claim.is_join]
+        events = execution.events
+        read_from = [(events[write], events[read]) for write, read in pairs(execution.relations["rf"])]
+        known: list[Moment] = []
+        while known != heard:
+            known = list(heard)
+            for thread, handle in joins:
+                if heard[handle - 1] != NEVER:
+                    heard[thread] = min(heard[thread], self._moment((thread, handle)))
+            for write, read in read_from:
+                if not write.initial and (write.index, LAST) >= heard[write.thread]:
+                    heard[read.thread] = min(heard[read.thread], (read.index + 1, 0))
+        return heard
+
 
 def _are_rivals(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return one[0] != other[0] and one[1] == other[1]
-
-
-def _heard(execution: Execution, thread: int, moment: Moment, n_threads: int) -> Sequence[Moment]:
-    """By thread, from where on it has happened."""
-    heard = [NEVER] * n_threads
-    heard[thread] = moment
-    read_from = [(execution.events[write], execution.events[read]) for write, read in pairs(execution.relations["rf"])]
-    is_new = True
-    while is_new:
-        is_new = False
-        for write, read in read_from:
-            known = not write.initial and (write.index, LAST) >= heard[write.thread]
-            if known and heard[read.thread] > (read.index + 1, 0):
-                heard[read.thread] = read.index + 1, 0
-                is_new = True
-    return heard

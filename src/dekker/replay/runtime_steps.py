@@ -129,11 +129,11 @@ def _join(machine: Machine, instruction: Join) -> None:
     handle = _deciding(machine, instruction.thread)
     _require_thread(machine, handle)
     if machine.peek() is None:
-        _claim(machine, handle)
+        _claim(machine, handle, is_join=True)
         machine.run.waits_for = handle - 1
         raise machine.end(WAITING)
     _, word = machine.read(number(end_address(handle - 1)), 8, Order.SEQ_CST, frozenset())
-    _claim(machine, handle)
+    _claim(machine, handle, is_join=True)
     machine.fence("mfence")
     machine.set(instruction.dst, word)
 
@@ -144,7 +144,7 @@ def _detach(machine: Machine, instruction: Detach) -> None:
     if handle == thread + 1 and machine.world.starts[thread].parent < 0:
         return
     _require_thread(machine, handle)
-    _claim(machine, handle)
+    _claim(machine, handle, is_join=False)
 
 
 def _require_thread(machine: Machine, handle: int) -> None:
@@ -162,10 +162,10 @@ def joined_twice(handle: int) -> str:
     return f"thread {handle - 1} is joined or detached twice"
 
 
-def _claim(machine: Machine, handle: int) -> None:
+def _claim(machine: Machine, handle: int, *, is_join: bool) -> None:
     """Whether others join or detach it, too, is asked when all have been run."""
     run = machine.run
-    machine.world.claims[run.thread, handle] = Claim(machine.stack(), len(run.done), len(run.noted))
+    machine.world.claims[run.thread, handle] = Claim(machine.stack(), len(run.done), len(run.noted), is_join)
 
 
 # --- objects

@@ -65,6 +65,7 @@ class Claim(NamedTuple):
     stack: Stack
     n_events: int
     n_noted: int
+    is_join: bool
 
 
 @dataclass

@@ -55,9 +55,8 @@ class ClaimedTwice:
 def claimed_twice(structure: Structure) -> ClaimedTwice:
     claims = [(thread, claim) for thread, path in enumerate(structure.paths) for claim in path.claimed]
     counts = Counter(claim.handle for _, claim in claims)
-    made = tuple(
-        Made(thread, claim, _heard(structure, thread, claim)) for thread, claim in claims if counts[claim.handle] > 1
-    )
+    several = [(thread, claim) for thread, claim in claims if counts[claim.handle] > 1]
+    made = tuple(Made(thread, claim, _heard(structure, several, thread, claim)) for thread, claim in several)
     over: dict[int, Moment] = {}
     for one, other in combinations(made, 2):
         for thread in one.heard.keys() & other.heard.keys() if _are_rivals(one, other) else ():
@@ -74,11 +73,15 @@ def _has_heard(later: Made, earlier: Made) -> bool:
     return earlier.heard.get(later.thread, (NEVER, NEVER)) <= later.moment
 
 
-def _heard(structure: Structure, thread: int, claim: Claim) -> dict[int, Moment]:
+def _heard(structure: Structure, claims: list[tuple[int, Claim]], thread: int, claim: Claim) -> dict[int, Moment]:
+    """Who joins a thread hears of all that it has done, or will, if that has not ended yet."""
     heard: dict[int, Moment] = {thread: (claim.n_events, claim.n_noted)}
     known: dict[int, Moment] = {}
     while known != heard:
         known = dict(heard)
+        for joining, join in claims:
+            if join.is_join and join.handle - 1 in heard:
+                heard[joining] = min((join.n_events, join.n_noted), heard.get(joining, (NEVER, NEVER)))
         for number, reader in pairs(structure.rf):
             write, read = structure.events[number], structure.events[reader]
             if not write.initial and (write.index, LAST) >= heard.get(write.thread, (NEVER, NEVER)):

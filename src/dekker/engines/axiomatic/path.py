@@ -127,6 +127,7 @@ class Claim:
     span: Span | None
     n_events: int
     n_noted: int
+    is_join: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
     world = _require_world(context, "joins", span)
     handle, path = _known(context, instruction.thread, path, span)
     other = world.path(handle - 1)
-    claimed = _claimed(context, path, handle, span, 1)
+    claimed = _claimed(context, path, handle, span, is_join=True)
     if claimed is None:
         yield fail(path, "join", no_thread(handle), span)
         return
@@ -191,7 +191,7 @@ def _(instruction: Detach, context: Context, path: Path, span: Span | None) -> I
     if not handle and context.thread < len(context.program.threads):
         yield path
         return
-    claimed = _claimed(context, path, handle or context.thread + 1, span, 0)
+    claimed = _claimed(context, path, handle or context.thread + 1, span, is_join=False)
     yield claimed or fail(path, "join", no_thread(handle), span)
 
 
@@ -199,12 +199,12 @@ def no_thread(handle: int) -> str:
     return f"{handle} is no thread that can be joined or detached"
 
 
-def _claimed(context: Context, path: Path, handle: int, span: Span | None, n_events: int) -> Path | None:
+def _claimed(context: Context, path: Path, handle: int, span: Span | None, *, is_join: bool) -> Path | None:
     """A thread is joined or detached once, and by one; whether others do it, too, is asked of the whole execution."""
     is_thread = handle > len(context.program.threads) and _world(context).path(handle - 1).status != "unborn"
     if not is_thread or any(claim.handle == handle for claim in path.claimed):
         return None
-    claim = Claim(handle, span, len(path.events) + n_events, len(path.noted))
+    claim = Claim(handle, span, len(path.events) + is_join, len(path.noted), is_join)
     return replace(path, claimed=(*path.claimed, claim))
 
 
