@@ -24,11 +24,8 @@ class Claims:
     def __init__(self, world: World, execution: Execution, n_threads: int) -> None:
         self.world = world
         self.over: list[Moment] = [NEVER] * n_threads
-        self.heard = {
-            key: self._heard(execution, key, n_threads)
-            for key in world.claims
-            if any(_are_rivals(key, other) for other in world.claims)
-        }
+        several = [key for key in world.claims if any(_are_rivals(key, other) for other in world.claims)]
+        self.heard = {key: self._heard(execution, several, key, n_threads) for key in several}
         for one, other in permutations(self.heard, 2):
             if _are_rivals(one, other):
                 both = map(max, self.heard[one], self.heard[other])
@@ -49,12 +46,14 @@ class Claims:
         claim = self.world.claims[key]
         return claim.n_events, claim.n_noted
 
-    def _heard(self, execution: Execution, key: tuple[int, int], n_threads: int) -> Sequence[Moment]:
+    def _heard(
+        self, execution: Execution, several: list[tuple[int, int]], key: tuple[int, int], n_threads: int
+    ) -> Sequence[Moment]:
         """By thread, from where on it has happened. Who joins a thread hears of all that it has done, or will, if that
         has not ended yet."""
         heard = [NEVER] * n_threads
         heard[key[0]] = self._moment(key)
-        joins = [key for key, claim in self.world.claims.items() if claim.is_join]
+        joins = [item for item in several if self.world.claims[item].is_join]
         events = execution.events
         read_from = [(events[write], events[read]) for write, read in pairs(execution.relations["rf"])]
         known: list[Moment] = []
