@@ -559,7 +559,7 @@ class Machine {
   void end_thread(std::int32_t thread, ThreadState<W>& state, const RegisterContent<W>& result);
   void write_end(std::int32_t thread, ThreadState<W>& state);
   void join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
-  bool claim(ThreadState<W>& state, std::int32_t pc, Value handle);
+  bool claim(ThreadState<W>& state, std::int32_t pc, Value handle, bool is_join);
   void detach(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction);
   void synchronisation_fence(std::int32_t thread, ThreadState<W>& state, std::int32_t pc);
   EventId synchronisation_write(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address address, NodeId stored,

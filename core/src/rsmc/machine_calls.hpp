@@ -172,7 +172,7 @@ template <std::size_t W>
 void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, const Instruction& instruction) {
   depend_on_value(state, instruction);
   const Value handle = *value(evaluate(state, instruction.value).node);
-  if (!claim(state, pc, handle)) {
+  if (!claim(state, pc, handle, true)) {
     fail(state, pc, ViolationKind::join, handle);
     return;
   }
@@ -185,16 +185,17 @@ void Machine<W>::join(std::int32_t thread, ThreadState<W>& state, std::int32_t p
   if (instruction.destination != none) in_register(state, instruction.destination) = loaded(id, false);
 }
 
-// Joins or detaches a thread: that is done once, and by one. Whether others do it, too, is asked at the end of the run: who
+// Joins, which is an event, or detaches a thread: that is done once, and by one. Whether others do it, too, is asked at the end of the run: who
 // comes first is not decided by the run alone.
 template <std::size_t W>
-bool Machine<W>::claim(ThreadState<W>& state, std::int32_t pc, Value handle) {
+bool Machine<W>::claim(ThreadState<W>& state, std::int32_t pc, Value handle, bool is_join) {
   const bool is_thread = handle > program_.threads.size() && handle <= threads_.size() &&
                          threads_[handle - 1].status != ThreadStatus::unborn;
   const auto number = static_cast<std::int32_t>(handle - 1);
   std::vector<Claim>& claimed = state.obligations.get().claimed;
   if (!is_thread || std::ranges::find(claimed, number, &Claim::thread) != claimed.end()) return false;
-  claimed.push_back({number, state.block, pc});
+  claimed.push_back({number, state.block, pc, static_cast<std::int32_t>(state.events.size()) + is_join,
+                     static_cast<std::int32_t>(state.open_checks.size()), is_join});
   return true;
 }
 
@@ -205,7 +206,7 @@ void Machine<W>::detach(std::int32_t thread, ThreadState<W>& state, std::int32_t
   const Value handle = *value(evaluate(state, instruction.value).node);
   if (handle == 0 && at(thread) < program_.threads.size()) return;
   if (handle != 0 && thread != first_thread) note_told_apart();
-  if (!claim(state, pc, handle == 0 ? static_cast<Value>(thread) + 1 : handle))
+  if (!claim(state, pc, handle == 0 ? static_cast<Value>(thread) + 1 : handle, false))
     fail(state, pc, ViolationKind::join, handle);
 }
 

@@ -165,11 +165,15 @@ struct Scoped {
   bool is_lasting;
 };
 
-// A thread that is joined or detached, and where.
+// A thread that is joined or detached, where, and what comes behind that in the thread that does so: events from an index on, and open
+// checks.
 struct Claim {
   std::int32_t thread;
   std::int32_t block;
   std::int32_t pc;
+  std::int32_t first_event;
+  std::int32_t first_check;
+  bool is_join;
 };
 
 // A condition that nothing depends on, and what it was taken to be.

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "rsmc/claims.hpp"
 #include "rsmc/leaks.hpp"
 #include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
@@ -17,7 +18,7 @@ class RunEnd {
   // `n_complete` counts the complete runs of all who explore.
   RunEnd(const Program& program, const Limits& limits, const std::vector<std::string>& check_names,
          std::atomic<std::uint64_t>& n_complete, Run<W>& run, Outcome& outcome)
-      : program_(program), limits_(limits), check_names_(check_names), n_complete_(n_complete), run_(run), outcome_(outcome) {}
+      : program_(program), limits_(limits), check_names_(check_names), n_complete_(n_complete), run_(run), outcome_(outcome), claims_(run) {}
 
   // Ends of threads become events when nothing else is left to do. Where nothing comes behind joins, a run is complete when
   // all other threads have ended; then they become events only if someone is to see the run.
@@ -241,21 +242,24 @@ class RunEnd {
 
   // Returns whether the run does not count, because it comes to a violation that ends it. An access outside of all objects
   // does not, it finds zeros. Nor does a thread stop that reads memory after it was freed, or an indeterminate value, but
-  // then what it does is not the program's: nothing more is noted of it, nor of threads that hear of what it does.
+  // then what it does is not the program's: nothing more is noted of it, nor of threads that hear of what it does. So it is
+  // behind the second of two that join or detach a thread.
   bool note_violations() {
     misled_at_.assign(run_.machine().threads().size(), last_index);
     wrong_.clear();
+    if (run_.machine().claims_threads()) claims_.find();
     if (run_.machine().has_lifetimes()) find_reads_after_release();
     if (run_.machine().has_seen_undefined()) find_undefined_uses();
     find_checks_left_open();
     if (!wrong_.empty()) note_what_misleads();
-    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at_[at(e.thread)]; };
+    const auto is_misled = [&](const Event<W>& e) { return e.index > misled_at_[at(e.thread)] || claims_.is_behind(e); };
     bool ends = note_failed_checks();
-    ends = (run_.machine().claims_threads() && note_claimed_twice()) || any_thread(ThreadStatus::failed) || ends;
+    note_claimed_twice();
+    ends = claims_.any() || any_thread(ThreadStatus::failed) || ends;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const bool reads_released = misled_at_[at(thread.number)] != last_index;
       ends = ends || reads_released;
-      if (thread.status == ThreadStatus::failed && !reads_released && !is_behind_second_join(thread, thread.events.size()))
+      if (thread.status == ThreadStatus::failed && !reads_released && !claims_.is_behind(thread.number, {}))
         note_violation({thread.failure, {thread.number, thread.block, thread.pc}, thread.failure_address});
     }
     for (const Location<W>& location : run_.locations()) {
@@ -276,11 +280,13 @@ class RunEnd {
     bool any = false;
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       for (const OpenGuess& guess : thread.obligations->open_guesses) any = any || is_left_open(guess.condition);  // and noted
-      for (const OpenCheck& check : thread.open_checks) {
+      for (std::size_t i = 0; i < thread.open_checks.size(); ++i) {
+        const OpenCheck& check = thread.open_checks[i];
         if (check.n_events > misled_at_[at(thread.number)]) continue;
+        if (claims_.is_behind(thread.number, {check.n_events, static_cast<std::int32_t>(i)})) continue;
         if (is_left_open(check.condition)) {
           any = true;  // and noted
-        } else if (run_.machine().value(check.condition) == Value{0} && !is_behind_second_join(thread, at(check.n_events))) {
+        } else if (run_.machine().value(check.condition) == Value{0}) {
           note_violation({ViolationKind::assertion, {thread.number, check.block, check.pc}, 0});
           any = true;
         }
@@ -300,6 +306,7 @@ class RunEnd {
   struct Wrong {
     std::int32_t thread;
     std::int32_t index;  // of the event
+    std::int32_t n_events;  // that the thread had before
     Violation violation;
   };
 
@@ -310,7 +317,8 @@ class RunEnd {
       for (const RunItem<W>& item : run_.items()) is_new = hears(event(item.event)) || is_new;
     }
     for (const Wrong& wrong : wrong_)
-      if (wrong.index == misled_at_[at(wrong.thread)]) note_violation(wrong.violation);
+      if (wrong.index == misled_at_[at(wrong.thread)] && !claims_.is_behind(wrong.thread, {wrong.n_events, Moment::last}))
+        note_violation(wrong.violation);
   }
 
   bool hears(const Event<W>& e) {
@@ -336,38 +344,14 @@ class RunEnd {
       const auto found = std::ranges::find_if(thread.events, reads_released);
       if (found == thread.events.end()) continue;
       const Event<W>& e = event(*found);
-      wrong_.push_back({e.thread, e.index, {ViolationKind::use_after_free, run_.machine().place_of(e), e.address}});
+      wrong_.push_back({e.thread, e.index, e.index, {ViolationKind::use_after_free, run_.machine().place_of(e), e.address}});
     }
   }
 
-  // Threads that several others join or detach.
-  bool note_claimed_twice() {
-    const auto& threads = run_.machine().threads();
-    if (std::ranges::count_if(threads, [](const ThreadState<W>& thread) { return !thread.obligations->claimed.empty(); }) < 2) return false;
-    bool found = false;
-    std::set<std::int32_t> claimed;
-    for (const ThreadState<W>& thread : run_.machine().threads())
-      for (const Claim& claim : thread.obligations->claimed) {
-        if (claimed.insert(claim.thread).second) continue;
-        note_violation({ViolationKind::join, {thread.number, claim.block, claim.pc}, static_cast<Address>(claim.thread) + 1});
-        found = true;
-      }
-    return found;
-  }
-
-  // Were two threads that join the same one in the past, when the thread had so many events?
-  bool is_behind_second_join(const ThreadState<W>& thread, std::size_t n_events) const {
-    if (!run_.machine().claims_threads()) return false;
-    const auto is_item = [&](const Event<W>& e) { return e.kind != EventKind::fence && e.state == EventState::committed; };
-    while (n_events > 0 && !is_item(event(thread.events[n_events - 1]))) --n_events;
-    if (n_events == 0) return false;
-    const RunItem<W>& last = run_.items()[event(thread.events[n_events - 1]).run_index];
-    std::set<std::int32_t> joined;
-    return std::ranges::any_of(run_.items(), [&](const RunItem<W>& item) {
-      const Event<W>& e = event(item.event);
-      const bool is_join = e.role == Role::synchronised && run_.machine().threads()[at(e.waits_for)].begin != item.event;
-      const bool is_past = is_join && (item.event == last.event || last.past.test(e.run_index));
-      return is_past && !joined.insert(e.waits_for).second;
+  void note_claimed_twice() {
+    claims_.for_each_second([&](std::int32_t thread, const Claim& claim) {
+      if (claim.first_event <= misled_at_[at(thread)])
+        note_violation({ViolationKind::join, {thread, claim.block, claim.pc}, static_cast<Address>(claim.thread) + 1});
     });
   }
 
@@ -375,7 +359,7 @@ class RunEnd {
     for (const ThreadState<W>& thread : run_.machine().threads()) {
       const auto add = [&](const auto& open) {
         if (is_left_open(open.condition))
-          wrong_.push_back({thread.number, open.n_events - 1,
+          wrong_.push_back({thread.number, open.n_events - 1, open.n_events,
                             {ViolationKind::uninitialised, {thread.number, open.block, open.pc}, 0}});
       };
       std::ranges::for_each(thread.open_checks, add);
@@ -393,7 +377,7 @@ class RunEnd {
       };
       const auto found = std::ranges::find_if(thread.events, is_wrong);
       if (found != thread.events.end())
-        wrong_.push_back({thread.number, event(*found).index,
+        wrong_.push_back({thread.number, event(*found).index, event(*found).index,
                           {ViolationKind::uninitialised, run_.machine().place_of(event(*found)), 0}});
     }
   }
@@ -513,6 +497,7 @@ class RunEnd {
   Run<W>& run_;
   Outcome& outcome_;
   bool stands_for_others_ = true;
+  Claims<W> claims_;
   std::vector<Value> state_;
   std::vector<Wrong> wrong_;
   std::vector<std::int32_t> misled_at_;  // by thread: behind this event, what it does is not the program's

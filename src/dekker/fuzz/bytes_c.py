@@ -4,6 +4,10 @@ statement of some looks at a byte that nobody has set.
 
 Engines share the front end, so that they would agree on a wrong value. A twin says what is right: it does nothing, or
 nothing but decide on a variable that was never set.
+
+Few kinds of objects make up a program, so that structs of one kind are assigned to one another; parts of objects begin
+anywhere, so that padding of one is copied to members of another. Elements of arrays are found through numbers and
+pointers that the front end does not know.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ struct back { int a; char b; };
 struct both { short a; long b; char c; };
 struct nest { char a; struct front b; short c; };
 struct pair { short a, b; };
-int one = 1, size;
+int one = 1, two = 2, size;
 void *known;
 unsigned char seen[32];
 static void publish(void *p) { known = p; }
@@ -43,6 +47,9 @@ class _Kind:
     size: int
     scalars: tuple[tuple[str, int, int], ...]
 
+    def padding(self) -> set[int]:
+        return set(range(self.size)) - {start + i for _, start, size in self.scalars for i in range(size)}
+
 
 _FRONT = (("a", 0, 1), ("b", 4, 4))
 _KINDS = (
@@ -62,11 +69,14 @@ _KINDS = (
 
 @dataclass
 class _Object:
-    """`name` is how it is written; `bytes` is what it holds."""
+    """`name` is how it is written; `bytes` is what it holds. `behind` is the next element, if it is one of several, and
+    `initially` what that holds."""
 
     name: str
     kind: _Kind
     bytes: list[Byte]
+    behind: str = ""
+    initially: Byte = None
 
     def address(self, start: int) -> str:
         return f"&{self.name}" if start == 0 else f"(char *)&{self.name} + {start}"
@@ -74,12 +84,18 @@ class _Object:
 
 def bytes_program(seed: int) -> str:
     writer = _Writer(Random(seed))
-    objects = [writer.declare(number) for number in range(writer.random.randint(2, 4))]
+    kinds = writer.random.choices(_KINDS, k=writer.random.randint(1, 4))
+    objects = [writer.declare(number, writer.random.choice(kinds)) for number in range(writer.random.randint(2, 4))]
+    objects += writer.other_elements(objects)
     for _ in range(writer.random.randint(2, 6)):
         writer.change(objects)
-    for item in objects:
-        writer.look_at(item)
-    writer.decide_on_unset(objects)
+    if writer.random.random() < 0.5:
+        writer.move_padding(objects)
+        writer.look_at_scalars(objects)
+    else:
+        for item in objects:
+            writer.look_at(item)
+        writer.decide_on_unset(objects)
     return writer.text()
 
 
@@ -101,24 +117,45 @@ class _Writer:
         run = "pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0); return 0;"
         return f"{_PRELUDE}{shared}\nvoid *run(void *v) {{\n  {body}\n  return 0;\n}}\nint main(void) {{ {run} }}\n"
 
-    def declare(self, number: int) -> _Object:
-        kind = self.random.choice(_KINDS)
+    def declare(self, number: int, kind: _Kind) -> _Object:
         name, declared = f"v{number}", kind.declaration.format(f"v{number}")
-        place = self.random.choice(("local", "local", "published", "global", "heap", "element"))
+        place = self.random.choice(("local", "local", "published", "global", "heap", "element", "element", "elements"))
         if place == "global":
             self._globals.append(f"{declared};")
             return _Object(name, kind, [0] * kind.size)
-        if place == "element":
-            self._globals.append(f"typedef {kind.declaration.format(f't{number}')}; t{number} v{number}[3];")
-            return _Object(f"{name}[one]", kind, [0] * kind.size)
+        if place in ("local", "published"):
+            self._body.append(f"{declared};")
+            if place == "published":
+                self._body.append(f"publish(&{name});")
+            return _Object(name, kind, [None] * kind.size)
+        self._globals.append(f"typedef {kind.declaration.format(f't{number}')};")
         if place == "heap":
-            self._globals.append(f"typedef {kind.declaration.format(f't{number}')};")
             self._body.append(f"t{number} *{name} = malloc(sizeof(t{number}));")
             return _Object(f"(*{name})", kind, [None] * kind.size)
-        self._body.append(f"{declared};")
-        if place == "published":
-            self._body.append(f"publish(&{name});")
-        return _Object(name, kind, [None] * kind.size)
+        if place == "elements":
+            self._body.append(f"t{number} *{name} = malloc(3 * sizeof(t{number}));")
+            return self._element(number, kind, None)
+        self._globals.append(f"t{number} v{number}[3];")
+        return self._element(number, kind, 0)
+
+    def _element(self, number: int, kind: _Kind, initially: Byte) -> _Object:
+        """By its index, or through a pointer that is local or read from memory."""
+        held, element, pointer = [initially] * kind.size, f"v{number}[one]", f"p{number}"
+        way = self.random.choice(("index", "index", "local", "global"))
+        if way == "index":
+            return _Object(element, kind, held, f"v{number}[two]", initially)
+        if way == "global":
+            self._globals.append(f"t{number} *{pointer};")
+        self._body.append(f"{'' if way == 'global' else f't{number} *'}{pointer} = &{element};")
+        return _Object(f"(*{pointer})", kind, held, f"{pointer}[one]", initially)
+
+    def other_elements(self, objects: list[_Object]) -> list[_Object]:
+        """Some that lie behind others."""
+        return [
+            _Object(item.behind, item.kind, [item.initially] * item.kind.size)
+            for item in objects
+            if item.behind and self.random.random() < 0.3
+        ]
 
     # --- changes
 
@@ -144,7 +181,7 @@ class _Writer:
             return
         start, size = self._part(item)
         size = min(size, source.kind.size)
-        begin = self.random.choice((0, source.kind.size - size))
+        begin = self.random.choice((0, source.kind.size - size, self.random.randint(0, source.kind.size - size)))
         function = self.random.choice(("memcpy", "memcpy", "memmove"))
         self._body.append(f"{function}({item.address(start)}, {source.address(begin)}, {self._length(size)});")
         item.bytes[start : start + size] = source.bytes[begin : begin + size]
@@ -172,13 +209,38 @@ class _Writer:
         self._body.append(f"size = {size};")
         return "size"
 
+    def move_padding(self, objects: list[_Object]) -> None:
+        """From a struct whose bytes are all set, to anywhere in an element of several, where it may be a scalar."""
+        sources = [item for item in objects if item.kind.padding()]
+        targets = [item for item in objects if item.behind]
+        if not sources or not targets:
+            return
+        source, target = self.random.choice(sources), self.random.choice(targets)
+        if source is target:
+            return
+        value = self.random.choice((1, 255))
+        self._body.append(f"memset(&{source.name}, {value}, {source.kind.size});")
+        source.bytes[:] = [value] * source.kind.size
+        begin = self.random.choice((0, 0, self.random.randrange(source.kind.size)))
+        most = min(source.kind.size - begin, target.kind.size)
+        size = self.random.randint(1, most)
+        start = self.random.randint(0, target.kind.size - size)
+        copied = f"{source.address(begin)}, {self._length(size)}"
+        self._body.append(f"{self.random.choice(('memcpy', 'memmove'))}({target.address(start)}, {copied});")
+        target.bytes[start : start + size] = [value] * size
+
     # --- looks
+
+    def look_at_scalars(self, objects: list[_Object]) -> None:
+        """Nothing else is looked at, so that padding seems to be of no use."""
+        for item in objects:
+            for name, start, size in item.kind.scalars:
+                self._look_at_scalar(item, name, item.bytes[start : start + size])
 
     def look_at(self, item: _Object) -> None:
         """At its scalars, or at a copy of all its bytes, or of a scalar at bytes."""
         if self.random.random() < 0.5:
-            for name, start, size in item.kind.scalars:
-                self._look_at_scalar(item, name, item.bytes[start : start + size])
+            self.look_at_scalars([item])
             return
         start, size = self._part(item)
         if self.random.random() < 0.3:

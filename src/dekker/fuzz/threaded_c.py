@@ -404,11 +404,13 @@ static void section(void) {
 
 
 class _AlikeGenerator(_Generator):
-    """What is done with the identifiers of threads may tell them apart again."""
+    """What is done with the identifiers of threads may tell them apart again. Some threads are joined or detached by
+    several: by others that are told who they are, by the first thread and by themselves."""
 
     def program(self) -> str:
         names = ["thread0", "thread1"][: self.random.choice((1, 1, 1, 2))]
-        bodies = [*(self._thread(name) for name in names), self._alike_main(names)]
+        self.rivals = ["rival0", "rival1"][: self.random.choice((0, 0, 0, 0, 1, 2))]
+        bodies = [*(self._thread(name) for name in names), *map(self._rival, self.rivals), self._alike_main(names)]
         declared = [f"static void *{name}(void *argument);" for name in self.nested]
         return "\n".join([_PRELUDE, _QUEUED, *declared, *self.functions, *bodies])
 
@@ -416,14 +418,25 @@ class _AlikeGenerator(_Generator):
         body = self._block(self.random.choice((1, 1, 2)))
         own = self._one(*20 * [""], "pthread_join(ids[1], 0);", "a = pthread_equal(ids[0], ids[1]);", "exit(0);")
         own = self._one(*20 * [own], "pthread_detach(pthread_self());", "a = pthread_equal(ids[0], pthread_self());")
+        if self.rivals and self.random.random() < 0.3:
+            own = self._one(f"pthread_detach(pthread_self()); {self._looks()}", "pthread_detach(pthread_self());")
         argument = "a = (int)(long)argument;" if self.random.random() < 0.3 else ""
         result = self._one("0", "0", "(void *)(long)a")
         lines = ["int a = 0, b = 0;", f"{argument} {body} {own}", f"return {result};"]
         return f"static void *{name}(void *argument) {{\n  " + "\n  ".join(lines) + "\n}"
 
+    def _rival(self, name: str) -> str:
+        claim = self._one("pthread_join(other, 0);", "pthread_detach(other);")
+        before, behind = (self._one("", self._statement(), self._looks()) for _ in range(2))
+        lines = [f"int a = 0, b = 0; pthread_t other = (pthread_t)argument; {before} {claim} {behind}", "return 0;"]
+        return f"static void *{name}(void *argument) {{\n  " + "\n  ".join(lines) + "\n}"
+
+    def _looks(self) -> str:
+        return f"assert({self._atomic()} {self._one('!=', '<')} {self.random.randint(1, 4)});"
+
     def _alike_main(self, names: list[str]) -> str:
         chance = self.random.random
-        n = self.flavour.threads
+        n = 1 if self.rivals else self.flavour.threads
         place = self._one("t", "t", "ids")
         lines = ["int a = 0, b = 0; pthread_t t[8]; void *v = 0;", "sem_init(&s, 0, 1); pthread_spin_init(&l, 0);"]
         if chance() < 0.2:
@@ -433,6 +446,11 @@ class _AlikeGenerator(_Generator):
         lines += [f"pthread_create(&{place}[{i}], 0, {self._one(*names)}, {arguments[i]});" for i in range(n)]
         if chance() < 0.3:
             lines.append(self._block(1))
+        for number, rival in enumerate(self.rivals, n):
+            lines.append(f"pthread_create(&{place}[{number}], 0, {rival}, (void *){place}[0]);")
+        if self.rivals:
+            lines.append(self._one("", "", f"pthread_detach({place}[0]); {self._looks()}"))
+            n += len(self.rivals)
         order = self.random.sample(range(n), n)
         if chance() < 0.4:
             lines.append(f"for (int i = 0; i < {n}; i++) pthread_join({place}[i], 0);")
@@ -440,7 +458,7 @@ class _AlikeGenerator(_Generator):
             lines += [self._ending(f"{place}[{i}]") for i in order]
         lines.append("out2 = a + 4 * b;")
         if chance() < 0.5:
-            lines.append(f"assert({self._atomic()} {self._one('!=', '<')} {self.random.randint(1, 4)});")
+            lines.append(self._looks())
         return "int main(void) {\n  " + "\n  ".join(lines) + "\n  return 0;\n}\n"
 
     def _argument(self) -> str:

@@ -14,7 +14,7 @@ from dekker.ir.program import Program
 from dekker.ir.property import Condition, Quantifier, Truth
 from dekker.result import Result
 from dekker.run import transform
-from dekker.run.engines import MEMORY_VIOLATIONS, Disagreement
+from dekker.run.engines import JOINS, MEMORY_VIOLATIONS, Disagreement
 from dekker.run.prepare import prepare
 from dekker.task import Limits, Search, Task
 from dekker.transform.selection import Strategy
@@ -68,8 +68,8 @@ def _ends_while_exchanges_wait(task: Task) -> bool:
 def _difference(other: Result, transformed: Result) -> str:
     whole = other.stopped_by is None and not other.cut and not other.bound
     ours, theirs = _kinds(transformed), _kinds(other)
-    if not MEMORY_VIOLATIONS.isdisjoint(ours & theirs):  # others go on behind an access to memory that is not there
-        return ""
+    if not (MEMORY_VIOLATIONS | JOINS).isdisjoint(ours & theirs):
+        return ""  # others go on behind an access to memory that is not there, or have another thread come second
     if not theirs <= ours or (whole and ours != theirs):
         return "violations"
     if not (ours | theirs).isdisjoint(ENDS_OF_COMPARISON):

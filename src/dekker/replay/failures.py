@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from dekker.execution import Event, Execution, pairs
 from dekker.ir.layout import header_address, thread_at
+from dekker.replay.claims import Claims
 from dekker.replay.machine import (
     COMPLETE,
     ENDED,
@@ -19,6 +19,7 @@ from dekker.replay.machine import (
     Failure,
     ThreadRun,
 )
+from dekker.replay.runtime_steps import joined_twice
 from dekker.replay.world import Allocation, World
 
 DEADLOCK = "deadlock"
@@ -26,9 +27,10 @@ DEADLOCK = "deadlock"
 
 def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
     """Accesses outside of objects late, because of what they may be a consequence; lost memory last."""
-    yield from (failure for run in runs for failure in _own_failures(run))
-    yield from _claimed_twice(world)
-    yield from _after_release(world, runs, execution)
+    claims = Claims(world, execution, len(runs))
+    yield from (failure for run in runs for failure in _own_failures(run, claims))
+    yield from _claimed_twice(world, claims)
+    yield from _after_release(world, runs, execution, claims)
     if is_deadlock(runs, execution):
         waiting = [run for run in runs if run.end == WAITING]
         first = min(waiting, key=lambda run: run.waits_for >= 0)
@@ -37,6 +39,8 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
         done = _done(runs, event)
         unset = done is not None and _is_unset(runs[event.thread], done)
         is_access = done is not None and not done.release and not done.renewal and not unset
+        if claims.is_behind(event.thread, event.index):
+            continue
         if done is not None and is_access and _is_outside(world, runs, event):
             if world.is_released(event.address):
                 yield _use_after_free(event, done)
@@ -47,13 +51,15 @@ def failures(world: World, runs: Sequence[ThreadRun], execution: Execution) -> I
         yield from _leaks(world, runs, execution)
 
 
-def _own_failures(run: ThreadRun) -> Iterator[Failure]:
+def _own_failures(run: ThreadRun, claims: Claims) -> Iterator[Failure]:
     """What a thread does after an access that depends on an indeterminate value is not the program's."""
-    for failure in run.noted:
+    for number, failure in enumerate(run.noted):
+        if claims.is_behind(run.thread, failure.n_events, number):
+            return
         yield failure
         if failure.kind == UNINITIALISED:
             return
-    if run.failure is not None:
+    if run.failure is not None and not claims.is_behind(run.thread, len(run.done)):
         yield run.failure
 
 
@@ -73,18 +79,16 @@ def _is_outside(world: World, runs: Sequence[ThreadRun], event: Event) -> bool:
     return not world.contains(event.address, event.size)
 
 
-def _claimed_twice(world: World) -> Iterator[Failure]:
+def _claimed_twice(world: World, claims: Claims) -> Iterator[Failure]:
     """A thread is joined or detached once, and by one."""
-    handles = Counter(handle for handle, _, _ in world.claims)
-    for handle, thread, stack in reversed(world.claims):
-        if handles[handle] > 1:
-            yield Failure("join", f"thread {handle - 1} is joined or detached twice", thread, stack, handle)
+    for thread, handle in claims.second():
+        yield Failure("join", joined_twice(handle), thread, world.claims[thread, handle].stack, handle)
 
 
 # --- freed memory
 
 
-def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution) -> Iterator[Failure]:
+def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution, claims: Claims) -> Iterator[Failure]:
     """A read of what a release wrote, a write or another release behind one."""
     releases = [
         number
@@ -100,6 +104,8 @@ def _after_release(world: World, runs: Sequence[ThreadRun], execution: Execution
         event = execution.events[number]
         done = _done(runs, event)
         assert done is not None
+        if claims.is_behind(event.thread, event.index):
+            continue
         if not done.release:
             yield _use_after_free(event, done)
         elif event.address in headers:

@@ -74,7 +74,8 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What goes wrong in a thread, under the name that engines have for it. `address` is what it is about."""
+    """What goes wrong in a thread behind so many of its events, under the name that engines have for it. `address` is
+    what it is about."""
 
     kind: str
     message: str
@@ -82,6 +83,7 @@ class Failure:
     stack: Stack
     address: int = 0
     size: int = 0
+    n_events: int = 0
 
     @property
     def span(self) -> Span | None:
@@ -291,7 +293,8 @@ class Machine:
 
     def note_failure(self, kind: str, message: str, address: int = 0, size: int = 0) -> None:
         """Of which the thread need not know yet."""
-        self.run.noted.append(Failure(kind, message, self.run.thread, self.stack(), address, size))
+        failure = Failure(kind, message, self.run.thread, self.stack(), address, size, len(self.run.done))
+        self.run.noted.append(failure)
 
     def demand(self, word: Word, what: str) -> None:
         """What the thread does next must not depend on an indeterminate value."""

@@ -46,7 +46,7 @@ from dekker.replay.frames import note_function
 from dekker.replay.machine import BLOCKED, ENDED, WAITING, Machine, Mismatch, NotYet, Printed, Step
 from dekker.replay.machine import Call as Frame
 from dekker.replay.words import ZERO, Word, number, taken
-from dekker.replay.world import Allocation, Start
+from dekker.replay.world import Allocation, Claim, Start
 
 MAX_CALLS = 1_000
 TOO_DEEP = "calls are nested too deeply"
@@ -127,31 +127,45 @@ def _spawn(machine: Machine, instruction: Spawn) -> None:
 
 def _join(machine: Machine, instruction: Join) -> None:
     handle = _deciding(machine, instruction.thread)
-    start = machine.world.starts.get(handle - 1)
-    if start is None or start.parent < 0:
-        if machine.patient:
-            raise NotYet
-        raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
-    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
+    _require_thread(machine, handle)
     if machine.peek() is None:
+        _claim(machine, handle, is_join=True)
         machine.run.waits_for = handle - 1
         raise machine.end(WAITING)
     _, word = machine.read(number(end_address(handle - 1)), 8, Order.SEQ_CST, frozenset())
+    _claim(machine, handle, is_join=True)
     machine.fence("mfence")
     machine.set(instruction.dst, word)
 
 
 def _detach(machine: Machine, instruction: Detach) -> None:
-    """Whether others join or detach it, too, is asked when all have been run."""
-    handle = _deciding(machine, instruction.thread) or machine.run.thread + 1
-    start = machine.world.starts.get(handle - 1)
-    if start is not None and start.parent < 0 and handle == machine.run.thread + 1:
+    thread = machine.run.thread
+    handle = _deciding(machine, instruction.thread) or thread + 1
+    if handle == thread + 1 and machine.world.starts[thread].parent < 0:
         return
+    _require_thread(machine, handle)
+    _claim(machine, handle, is_join=False)
+
+
+def _require_thread(machine: Machine, handle: int) -> None:
+    """One that this one has not joined or detached."""
+    start = machine.world.starts.get(handle - 1)
     if start is None or start.parent < 0:
         if machine.patient:
             raise NotYet
         raise machine.fail("join", f"{handle} is no thread that can be joined or detached", handle)
-    machine.world.claims.append((handle, machine.run.thread, machine.stack()))
+    if (machine.run.thread, handle) in machine.world.claims:
+        raise machine.fail("join", joined_twice(handle), handle)
+
+
+def joined_twice(handle: int) -> str:
+    return f"thread {handle - 1} is joined or detached twice"
+
+
+def _claim(machine: Machine, handle: int, *, is_join: bool) -> None:
+    """Whether others join or detach it, too, is asked when all have been run."""
+    run = machine.run
+    machine.world.claims[run.thread, handle] = Claim(machine.stack(), len(run.done), len(run.noted), is_join)
 
 
 # --- objects

@@ -59,6 +59,15 @@ class Start:
     stack: Stack = ()
 
 
+class Claim(NamedTuple):
+    """Where a thread joins or detaches another: behind it are events from a number on, and noted failures."""
+
+    stack: Stack
+    n_events: int
+    n_noted: int
+    is_join: bool
+
+
 @dataclass
 class World:
     program: Program
@@ -81,8 +90,8 @@ class World:
     """What an earlier run of the threads has found out."""
     is_early: bool = False
     """Something was read from an object that may be there later."""
-    claims: list[tuple[int, int, Stack]] = field(default_factory=list)
-    """Threads that are joined or detached, by whom and where."""
+    claims: dict[tuple[int, int], Claim] = field(default_factory=dict)
+    """By thread that joins or detaches another, and the identifier of that."""
 
     def __post_init__(self) -> None:
         self.initial = InitialMemory(self.program, self.places)

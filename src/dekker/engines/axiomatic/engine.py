@@ -10,6 +10,7 @@ from dekker.cat.algebra import union
 from dekker.cat.interpreter import Slots, SlotValue, empty_slots, fill_inputs
 from dekker.engines.axiomatic.alone import was_released
 from dekker.engines.axiomatic.candidates import Search, Structure, build, order_with_prefix
+from dekker.engines.axiomatic.claims import claimed_twice
 from dekker.engines.axiomatic.evaluator import (
     COHERENCE,
     EVENTS,
@@ -29,6 +30,7 @@ from dekker.engines.axiomatic.release import reads_after_release, use_after_free
 from dekker.engines.axiomatic.rounds import program_loops
 from dekker.engines.axiomatic.states import final_state
 from dekker.engines.axiomatic.steps import SYNCHRONISATION_START, UNINITIALISED, UNSUPPORTED, start_address
+from dekker.engines.axiomatic.threads import no_thread
 from dekker.engines.axiomatic.traces import trace
 from dekker.engines.axiomatic.unset import undecided_checks, undefined_uses
 from dekker.errors import UnsupportedError
@@ -352,29 +354,39 @@ class _Oracle:
         after_release = dict(reads_after_release(structure))
         unset = undefined_uses(structure) if self.may_be_undefined else []
         checks = undecided_checks(structure) if self.may_be_undefined else ()
-        released = [(event.thread, event.index, use_after_free(event)) for event in after_release.values()]
-        used = [(event.thread, event.index, unset_value(event.span)) for event in unset]
-        decided = [(thread, check.n_events - 1, unset_value(check.span)) for thread, check in checks]
+        claims = claimed_twice(structure)
+        released = [(event.thread, event.index, event.index, use_after_free(event)) for event in after_release.values()]
+        used = [(event.thread, event.index, event.index, unset_value(event.span)) for event in unset]
+        decided = [(thread, check.n_events - 1, check.n_events, unset_value(check.span)) for thread, check in checks]
         first = [*released, *used, *decided]
-        misled = misled_threads(structure, ((thread, index) for thread, index, _ in first))
-        found = [violation for thread, index, violation in first if index == misled[thread]]
+        misled = misled_threads(structure, ((thread, index) for thread, index, _, _ in first))
+        found = [
+            violation
+            for thread, index, n_events, violation in first
+            if index == misled[thread] and not claims.is_behind(thread, n_events)
+        ]
         failed = {thread: path for thread, path in enumerate(structure.paths) if path.status == "failed"}
-        own = [path for thread, path in failed.items() if thread not in misled]
+        own = [path for thread, path in failed.items() if thread not in misled and not claims.is_behind(thread)]
         found += [Violation(path.failure_kind, path.failure, path.failure_span) for path in own]
-        noted = [(thread, failure) for thread, path in enumerate(structure.paths) for failure in path.noted]
-        for thread, failure in noted:
-            if thread not in misled or failure.n_events <= misled[thread]:
+        noted = [(thread, *item) for thread, path in enumerate(structure.paths) for item in enumerate(path.noted)]
+        for thread, number, failure in noted:
+            is_misled = failure.n_events > misled.get(thread, failure.n_events)
+            if not is_misled and not claims.is_behind(thread, failure.n_events, number):
                 found.append(Violation(failure.kind, failure.message, failure.span))
+        for thread, claim in claims.second():
+            if claim.n_events <= misled.get(thread, claim.n_events):
+                found.append(Violation("join", no_thread(claim.handle), claim.span))
         misused = list(writes_after_release(structure, accepted.co))
         outside = (item for item in self._outside(structure) if item[0] not in unset)
         for event, violation in [*misused, *outside]:
-            if event.thread not in misled or event.index <= misled[event.thread]:
+            is_misled = event.index > misled.get(event.thread, event.index)
+            if not is_misled and not claims.is_behind(event.thread, event.index):
                 found.append(violation)
         for violation in found:
             if violation.kind == UNSUPPORTED:
                 raise UnsupportedError(violation.message, violation.span)
             self._add_violation(violation, accepted)
-        return bool(failed or noted or misled or misused)
+        return bool(failed or noted or misled or misused or claims.made)
 
     def _outside(self, structure: Structure) -> Iterator[tuple[Event, Violation]]:
         for event in structure.events:

@@ -120,6 +120,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """A thread is joined or detached: behind it, its thread has had so many events, and has noted so many failures."""
+
+    handle: int
+    span: Span | None
+    n_events: int
+    n_noted: int
+    is_join: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LooseCheck:
     """A condition that is asked behind the first `n_events` events of a thread, before its value is known."""
 
@@ -140,8 +151,8 @@ class Path:
     starts and sizes of what the thread has allocated, `births` how many events it had then, `allocated_at` the
     places of the allocations; `own_objects` are no memory of the heap, `released` ones were freed before there were
     other threads; `scoped` ones are on the stack and still there. The first `alone` accesses and fences are no events;
-    they go on while it `is_alone`. What is in `unset` objects is indeterminate until it is written. `claimed` are the
-    threads that it has joined or detached. The status `ended` means that the thread has ended the program."""
+    they go on while it `is_alone`. What is in `unset` objects is indeterminate until it is written. `claimed` are
+    the threads that it has joined or detached. The status `ended` means that the thread has ended the program."""
 
     frames: tuple[Frame, ...]
     events: tuple[PathEvent, ...] = ()
@@ -171,7 +182,7 @@ class Path:
     is_alone: bool = False
     scoped: tuple[Scoped, ...] = ()
     unset: frozenset[int] = NOTHING
-    claimed: frozenset[int] = NOTHING
+    claimed: tuple[Claim, ...] = ()
 
     @property
     def registers(self) -> dict[str, Value]:

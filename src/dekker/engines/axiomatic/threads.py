@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dekker.engines.axiomatic.path import (
+    Claim,
     Context,
     Frame,
     Path,
@@ -167,9 +168,9 @@ def _(instruction: Join, context: Context, path: Path, span: Span | None) -> Ite
     world = _require_world(context, "joins", span)
     handle, path = _known(context, instruction.thread, path, span)
     other = world.path(handle - 1)
-    claimed = _claimed(context, path, handle)
+    claimed = _claimed(context, path, handle, span, is_join=True)
     if claimed is None:
-        yield fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+        yield fail(path, "join", no_thread(handle), span)
         return
     path = claimed
     if other.status != "complete":
@@ -190,18 +191,21 @@ def _(instruction: Detach, context: Context, path: Path, span: Span | None) -> I
     if not handle and context.thread < len(context.program.threads):
         yield path
         return
-    claimed = _claimed(context, path, handle or context.thread + 1)
-    yield claimed or fail(path, "join", f"{handle} is no thread that can be joined or detached", span)
+    claimed = _claimed(context, path, handle or context.thread + 1, span, is_join=False)
+    yield claimed or fail(path, "join", no_thread(handle), span)
 
 
-def _claimed(context: Context, path: Path, handle: int) -> Path | None:
-    """A thread is joined or detached once, and by one."""
-    world = _world(context)
-    is_thread = handle > len(context.program.threads) and world.path(handle - 1).status != "unborn"
-    paths = (path, *(other for number, other in enumerate(world.paths) if number != context.thread))
-    if not is_thread or any(handle in other.claimed for other in paths):
+def no_thread(handle: int) -> str:
+    return f"{handle} is no thread that can be joined or detached"
+
+
+def _claimed(context: Context, path: Path, handle: int, span: Span | None, *, is_join: bool) -> Path | None:
+    """A thread is joined or detached once, and by one; whether others do it, too, is asked of the whole execution."""
+    is_thread = handle > len(context.program.threads) and _world(context).path(handle - 1).status != "unborn"
+    if not is_thread or any(claim.handle == handle for claim in path.claimed):
         return None
-    return replace(path, claimed=path.claimed | {handle})
+    claim = Claim(handle, span, len(path.events) + is_join, len(path.noted), is_join)
+    return replace(path, claimed=(*path.claimed, claim))
 
 
 @step.register

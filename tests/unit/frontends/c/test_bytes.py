@@ -62,6 +62,17 @@ HOLDS = {
     + _ALONE % "memset(&g, 1, 8); h = g; assert(*(int *)&h == 0x1010101);",
     "padding of structs in structs": "struct { struct S s; long l; } g, h; "
     + _ALONE % "memset(&g, 1, 16); struct S *p = &h.s; *p = g.s; assert(((char *)&h)[3] == 1);",
+    "padding that becomes a field of an element": "struct T g[3]; int n = 1; "
+    + _ALONE % "struct S s; memset(&s, 1, 8); memcpy((char *)&g[n] + 1, &s, 4); assert(g[n].i == 0x1010100);",
+    "padding that becomes a field of a nested struct": "struct { char c; struct S s; short t; } g[3]; int n = 1; "
+    + _ALONE % "struct S s; memset(&s, 255, 8); memcpy((char *)&g[n] + 9, &s, 4); assert(g[n].s.i == (int)0xffffff00);",
+    "padding of one struct that is a field of another, on the heap": _ALONE
+    % "int n = 1; struct U { char c[4]; struct T t; } *p = calloc(3, sizeof *p), *q = p + n; struct S s; "
+    "memset(&s, 2, 8); memcpy((char *)q + 4, &s, 8); assert(q->t.i == 0x2020202 && p[n].t.c == 2);",
+    "a part that is filled, through another struct": "struct { char c; struct S s; short t; } g[3]; int n = 1; "
+    + _ALONE % "struct S *p = (struct S *)&g[n]; memset(p, 1, sizeof *p); assert(g[n].s.c == 1 && g[n].s.i == 0);",
+    "padding of a size that is not known": "struct S g[3]; int n = 1, size = 4; "
+    + _ALONE % "struct S s; memset(&s, 3, 8); memmove((char *)&g[n] + 3, &s, size); assert(g[n].i == 0x30303);",
     "fields alone": "struct S g[2], h; int n = 1; "
     + _ALONE % "struct S s; s.c = 1; s.i = 2; g[n] = s; h = g[n]; assert(h.c + h.i == 3);",
 }
@@ -106,6 +117,10 @@ UNSEEN = {
         static void put(const struct S *p) { g[tail++] = *p; }
         static void get(struct S *p) { *p = g[head++]; }"""
     + _ALONE % "struct S s = {1, 2}, t; put(&s); get(&t); assert(t.i == 2 && text[tail] == 'b');",
+    "pointers to elements": """
+        struct S g[4]; int n = 1;
+        static void put(struct S *p) { struct S s = {1, 2}; memcpy(p, &s, sizeof s); }"""
+    + _ALONE % "put(&g[n]); struct S *q = g + n; q->i = 3; assert(g[n].c == 1);",
     "memset": "struct T g[2]; int n; " + _ALONE % "memset(&g[n], 0, sizeof *g); g[n].i = 1; assert(g[n].c == 0);",
 }
 

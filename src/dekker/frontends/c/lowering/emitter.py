@@ -24,10 +24,11 @@ class Struct(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """What is known of an access: that it goes to a field, or to the padding, of such a struct."""
+    """What is known of an access: that it goes to a field, or to the padding, of such a struct, or to padding of what
+    is copied, wherever that is."""
 
     access: Instruction
-    struct: Struct
+    struct: Struct | None
     padding: bool
 
 
@@ -35,7 +36,8 @@ class Mark(NamedTuple):
 class Emitter:
     """Names that begin with `%` are made here or have no name in the source; all others come from it.
 
-    While there is a `struct`, accesses are marked as parts of it; marks are found by the identity of the access."""
+    While there is a `struct` or `padding`, accesses are marked as parts of it; marks are found by the identity of the
+    access."""
 
     body: list[Instruction] = field(default_factory=list)
     spans: list[Span | None] = field(default_factory=list)
@@ -52,7 +54,7 @@ class Emitter:
         self._mark(instruction)
 
     def _mark(self, instruction: Instruction) -> None:
-        if self.struct is not None and isinstance(instruction, MEMORY_ACCESSES):
+        if (self.struct is not None or self.padding) and isinstance(instruction, MEMORY_ACCESSES):
             self.marks[id(instruction)] = Mark(instruction, self.struct, self.padding)
 
     def redirect(self, register: str) -> None:

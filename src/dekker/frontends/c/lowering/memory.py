@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dekker.frontends.c.llvm import syntax
@@ -314,7 +314,8 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is known of the bytes: their alignment, their type, or offset and size of the fields."""
+    """What is known of the bytes: their alignment, and, of a struct that is assigned or passed, its type, or offset and
+    size of its fields."""
 
     align: int = 1
     type: Type | None = None
@@ -344,28 +345,41 @@ def copy_bytes(f: FunctionLowering, target: Side, source: Side, size: int, shape
     if chunks is None:
         copy_loop(f, target.address, source.address, Const(size), _unit(f, (target, source), size, shape.align))
     elif target.variable is not None and target.variable != source.variable:
-        for chunk in _marked(f, chunks, size):
+        for chunk in _marked(f, chunks, size, shape):
             value = _read(f, source, chunk)
             fresh = source.variable is None
             write_pieces(f, target.variable, target.start + chunk.start, chunk.width, value, fresh=fresh)
     else:
-        values = [f.emitter.keep(_read(f, source, chunk)) for chunk in _marked(f, chunks, size)]
+        values = [f.emitter.keep(_read(f, source, chunk)) for chunk in _marked(f, chunks, size, shape)]
         if target.variable is not None:
             values = [f.emitter.copy(value) for value in values]
-        for chunk, value in zip(_marked(f, chunks, size), values, strict=True):
+        for chunk, value in zip(_marked(f, chunks, size, shape), values, strict=True):
             _write(f, target, chunk, value)
 
 
-def _marked(f: FunctionLowering, chunks: list[Chunk], size: int) -> Iterator[Chunk]:
-    """While one of them is moved, accesses are marked as parts of what is moved, if that has padding."""
-    fields = 0
-    for start, width, padding in chunks:
-        fields |= 0 if padding else (1 << width) - 1 << start
-    struct = Struct(size, fields) if fields and any(chunk.padding for chunk in chunks) else None
+def _marked(f: FunctionLowering, chunks: list[Chunk], size: int, shape: Shape) -> Iterator[Chunk]:
+    """While one of them is moved, accesses to padding are marked, and those of an assignment as parts of its struct."""
+    fields = _bits((start, width) for start, width, padding in chunks if not padding)
+    has_padding = any(chunk.padding for chunk in chunks)
+    struct = Struct(size, fields) if has_padding and fields == _assigned_fields(f, shape) else None
     for chunk in chunks:
         f.emitter.struct, f.emitter.padding = struct, chunk.padding
         yield chunk
     f.emitter.struct, f.emitter.padding = None, False
+
+
+def _assigned_fields(f: FunctionLowering, shape: Shape) -> int | None:
+    """None if bytes are moved, be there a struct or not."""
+    if shape.type is not None:
+        return f.layout.field_bytes(shape.type)
+    return _bits(shape.fields) if shape.fields else None
+
+
+def _bits(parts: Iterable[tuple[int, int]]) -> int:
+    found = 0
+    for start, width in parts:
+        found |= (1 << width) - 1 << start
+    return found
 
 
 def _write(f: FunctionLowering, target: Side, chunk: Chunk, value: Expr) -> None:
@@ -407,12 +421,13 @@ def _read(f: FunctionLowering, source: Side, chunk: Chunk) -> Expr:
 
 
 def fill_bytes(f: FunctionLowering, target: Side, value: Expr, size: int, align: int) -> None:
-    chunks = _chunks(f, (target,), size, Shape(align))
+    shape = Shape(align)
+    chunks = _chunks(f, (target,), size, shape)
     if chunks is None:
         fill_loop(f, target.address, value, Const(size), _unit(f, (target,), size, align))
         return
     value = f.emitter.keep(value)
-    for chunk in _marked(f, chunks, size):
+    for chunk in _marked(f, chunks, size, shape):
         _write(f, target, chunk, repeated(value, chunk.width))
 
 

@@ -6,7 +6,9 @@ left out of the whole if nothing can tell: no other access may reach the bytes, 
 copied from them.
 
 What an access may reach is what the points-to analysis says. Where that does not know which element of an array it is,
-an access to a member of a struct stays in the fields of structs that are laid out like its own.
+the size of elements tells where in the element it is. Where that is not known either, an access to a member of a struct
+stays in the fields of structs that are laid out like its own, and so does an assignment; `memcpy` and `memset` go
+anywhere.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dekker.frontends.c.lowering.emitter import Mark, Struct, kept_only, without_unread
-from dekker.ir.expressions import Const
+from dekker.ir.expressions import Const, Expr
 from dekker.ir.flow import used
 from dekker.ir.instructions import MEMORY_ACCESSES, Allocate, Assign, Instruction, Load, Store
 from dekker.ir.program import Function, Program
 from dekker.records import dataclass
 from dekker.transform.points_to import PointsTo, analyse
+from dekker.transform.strides import Stride, Strides, find_strides, overlap
 from dekker.transform.values import NUMBER, Allocation, Base, Target
 
 Marks = dict[int, Mark]
@@ -30,51 +33,53 @@ Marks = dict[int, Mark]
 
 def without_needless_padding(program: Program, marks: Marks) -> Program:
     """`marks` are found by the identity of the instruction."""
-    needed = _Needed(program, marks, analyse(program))
+    points_to = analyse(program)
+    needed = _Needed(program, marks, points_to, find_strides(points_to))
     needed.find()
     return replace(program, functions=tuple(map(needed.reduced, program.functions)))
 
 
 class _Reach(NamedTuple):
-    """Bytes of an object, from an offset on, or anywhere in it."""
+    """Bytes of an object."""
 
     base: Base
-    offset: int | None
+    at: Stride
     size: int
+
+
+class _Look(NamedTuple):
+    """Bytes that are accessed, as part of which struct."""
+
+    at: Stride
+    size: int
+    struct: Struct | None
 
 
 @dataclass(slots=True)
 class _Looks:
-    """What is accessed other than as padding: by object the bytes, and as parts of which structs."""
+    """What is accessed other than as padding, by object."""
 
     everywhere: bool = False
-    at: dict[Base, set[int]] = field(default_factory=lambda: defaultdict(set))
-    structs: dict[Base, set[Struct | None]] = field(default_factory=lambda: defaultdict(set))
-    unplaced: dict[Base, set[Struct | None]] = field(default_factory=lambda: defaultdict(set))
+    at: dict[Base, set[_Look]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, reached: list[_Reach] | None, struct: Struct | None) -> None:
         if reached is None:
             self.everywhere = True
             return
-        for base, offset, size in reached:
-            self.structs[base].add(struct)
-            if offset is None:
-                self.unplaced[base].add(struct)
-            else:
-                self.at[base].update(range(offset, offset + size))
+        for base, at, size in reached:
+            self.at[base].add(_Look(at, size, struct))
 
-    def may_see(self, reached: list[_Reach] | None, struct: Struct) -> bool:
-        return self.everywhere or reached is None or any(self._may_see(place, struct) for place in reached)
-
-    def _may_see(self, place: _Reach, struct: Struct) -> bool:
-        base, offset, size = place
-        if offset is None:
-            others = self.structs.get(base, ())
-        elif self.at.get(base, frozenset()).isdisjoint(range(offset, offset + size)):
-            others = self.unplaced.get(base, ())
-        else:
+    def may_see(self, reached: list[_Reach] | None, struct: Struct | None) -> bool:
+        if self.everywhere or reached is None:
             return True
-        return any(other is None or not _fit(other, struct) for other in others)
+        return any(_sees(look, _Look(at, size, struct)) for base, at, size in reached for look in self.at.get(base, ()))
+
+
+def _sees(look: _Look, padding: _Look) -> bool:
+    if not overlap(look.at, look.size, padding.at, padding.size):
+        return False
+    is_placed = look.at.step == padding.at.step == 0
+    return is_placed or look.struct is None or padding.struct is None or not _fit(look.struct, padding.struct)
 
 
 @lru_cache(1024)
@@ -90,6 +95,7 @@ class _Needed:
     program: Program
     marks: Marks
     points_to: PointsTo
+    strides: Strides
     looks: _Looks = field(default_factory=_Looks)
     kept: set[int] = field(default_factory=set)
     """By identity, the accesses to padding that stay."""
@@ -152,7 +158,7 @@ class _Needed:
         item = self.program.object_by_name.get(place.base) if isinstance(place.base, str) else self._allocation(place)
         size = item.size if item is not None else None
         size = size.value if isinstance(size, Const) else size
-        return place.offset is not None and isinstance(size, int) and not 0 <= place.offset <= size - place.size
+        return place.at.step == 0 and isinstance(size, int) and not 0 <= place.at.rest <= size - place.size
 
     def _allocation(self, place: _Reach) -> Allocate | None:
         if not isinstance(place.base, Allocation):
@@ -168,8 +174,15 @@ class _Needed:
             if function.name not in active:
                 continue
             targets = self.points_to.value(thread, function.name, step.address)
-            reached = {_Reach(base, offset, step.size) for base, offset in targets if base != NUMBER}
+            reached = {
+                _Reach(base, self._place(function, step.address, offset), step.size)
+                for base, offset in targets
+                if base != NUMBER
+            }
             if not reached and Target(NUMBER, None) in targets:
                 return None
             found |= reached
         return list(found)
+
+    def _place(self, function: Function, address: Expr, offset: int | None) -> Stride:
+        return self.strides.of(function.name, address) if offset is None else Stride(offset, 0)
