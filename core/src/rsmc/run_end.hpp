@@ -129,7 +129,8 @@ class RunEnd {
   void finish_waiting() {
     const bool is_violation = is_deadlock();
     if (stands_for_others_ && is_violation) note_deadlock();
-    if (!is_violation || !limits_.stops_at_deadlock) require_alike_joined(true);
+    const bool is_enough = is_violation && limits_.stops_at_violation && limits_.stops_at_deadlock;
+    if (!is_enough) require_alike_joined(true);
     count_flags();
   }
 

@@ -64,7 +64,7 @@ class Accesses {
   bool in_order() const { return options_.model == Model::tso; }
 
   std::uint64_t n_reads = 0;
-  std::uint64_t n_changes = 0;  // of memory, but for objects that nobody else can reach
+  std::uint64_t n_changes = 0;  // of memory, but for locals that nobody else can reach
 
   const Instruction* current(const ThreadState& thread) const {
     const Frame& frame = thread.frames.back();

@@ -259,7 +259,7 @@ class Machine : public Accesses {
 
   Readiness join_readiness(State& state, ThreadState& thread, const Instruction& i) {
     const std::int32_t number = spawned_thread(state, evaluate(thread, i.value));
-    if (number == none || state.threads[at(number)].is_claimed) return Readiness::local;
+    if (number == none || state.threads[at(number)].is_claimed || is_awaited(state, number, &thread)) return Readiness::local;
     const ThreadState& other = state.threads[at(number)];
     if (awaited_threads(state, thread) != 0) return Readiness::nothing;
     return other.buffer.empty() && thread.buffer.empty() && !options_.robust ? Readiness::local : Readiness::visible;
@@ -512,9 +512,14 @@ class Machine : public Accesses {
     ++thread.frames.back().pc;
   }
 
-  // Joins or detaches a thread: that is done once, and by one.
-  bool claim(State& state, std::int32_t number, std::int32_t t) const {
-    if (number == none || state.threads[at(number)].is_claimed) return false;
+  // Does another thread wait to join it?
+  bool is_awaited(const State& state, std::int32_t number, const ThreadState* but) {
+    return std::ranges::any_of(state.threads, [&](const ThreadState& other) { return &other != but && awaited_thread(state, other) == number; });
+  }
+
+  // Joins or detaches a thread: that is done once, and by one. Who comes while another waits to join it is the second.
+  bool claim(State& state, std::int32_t number, std::int32_t t) {
+    if (number == none || state.threads[at(number)].is_claimed || is_awaited(state, number, &state.threads[at(t)])) return false;
     for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
       if (u != t && (state.threads[at(u)].awaited & bit_of(number)) != 0) throw HandlesMatter{};
     state.threads[at(number)].is_claimed = true;
@@ -632,6 +637,7 @@ class Machine : public Accesses {
       const std::size_t depth = i.is_permanent ? 0 : thread.frames.size();
       thread.owned.push_back({static_cast<std::uint32_t>(depth), start, i.is_confined, i.is_local});
     }
+    n_changes += !i.is_stack;
     note({ActionKind::allocate, place(thread, t), start, 0, size});
     thread.in(i.destination) = start;
     ++thread.frames.back().pc;

@@ -18,13 +18,17 @@ class Numbering {
         shapes_(components.shapes) {
     find_awaits();
     spawns_ = has(Operation::spawn);
+    several_join_ = n_blocks_with(Operation::join) + n_blocks_with(Operation::detach) > 1;
   }
 
-  bool has(Operation operation) const {
+  bool has(Operation operation) const { return n_blocks_with(operation) != 0; }
+
+  std::size_t n_blocks_with(Operation operation) const {
+    std::size_t found = 0;
     for (std::size_t b = 0; b < in_await_.size(); ++b)
-      for (const Instruction& i : program_.block(static_cast<std::int32_t>(b)).code)
-        if (i.operation == operation) return true;
-    return false;
+      found += std::ranges::any_of(program_.block(static_cast<std::int32_t>(b)).code,
+                                   [&](const Instruction& i) { return i.operation == operation; });
+    return found;
   }
 
   // ---- States and numbers ---------------------------------------------------------------------------------------------
@@ -224,6 +228,7 @@ class Numbering {
   Sequences& memories_;
   std::vector<std::uint32_t> ids_;
   bool spawns_ = false;
+  bool several_join_ = false;  // threads, or detach others
   bool merges_ = false;  // states that differ in which thread is which, or in how many were joined in a row, were one
 
  private:
@@ -303,9 +308,10 @@ class Numbering {
   }
 
   std::uint32_t face_of(const ThreadState& thread) {
-    words_.begin(12 + 9 * thread.buffer.size() + 2 * thread.owned.size());
+    words_.begin(14 + 9 * thread.buffer.size() + 2 * thread.owned.size());
     words_.put(static_cast<std::uint32_t>(thread.status) | (thread.is_claimed ? 1u << 8 : 0u) | (thread.awaited != 0 ? 1u << 9 : 0u));
     if (thread.awaited != 0) words_.put_long(thread.awaited);
+    if (several_join_) words_.put_long(machine_.joined_threads(thread));
     if (thread.status == ThreadStatus::running) {
       const Footprint future = machine_.future(thread);
       words_.put_long(future.reads);

@@ -95,10 +95,10 @@ class Schedules : protected Ends {
   void append_rounds(State& alone, Schedule& part, Schedule& result) {
     for (std::int32_t t = 0; at(t) < alone.threads.size(); ++t) {
       int n_rounds = 0;
-      std::set<std::uint32_t> seen;
+      std::set<std::vector<std::uint32_t>> seen;
       while (n_rounds < 2 && machine_.readiness(alone, t) != Readiness::nothing) {
         State copy = alone;
-        const bool was_there = !seen.insert(number_of(copy.threads[at(t)], threads_)).second;
+        const bool was_there = !seen.insert(numbers_of(copy)).second;
         if (was_there && n_rounds == 0) break;
         const std::uint64_t before = machine_.n_failed_awaits;
         State after;

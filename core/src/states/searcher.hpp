@@ -139,6 +139,7 @@ class Searcher : Schedules {
     if (options_.max_states != 0 && found_.visited.size() >= options_.max_states) return stop(Stop::states);
     if (has_failed(options_, steps_.overflows, machine_.largest_buffer, found_.visited.size())) return stop(Stop::buffers);
     if (++n_expanded_ % 1024 != 0) return false;
+    if (found_.visited.is_compact()) add_postponed();
     look_at_returns();
     if (!options_.depth_first) found_.visited.forget(next);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;

@@ -116,7 +116,7 @@ class Worker : Schedules {
       publish();
     }
     add_postponed();
-    look_at_returns();
+    look_at_known_returns();
   }
 
   // Has a future grown since threads were chosen, so that these are not enough?
@@ -146,7 +146,13 @@ class Worker : Schedules {
       publish();
     }
     add_postponed();
-    look_at_returns();
+    look_at_known_returns();
+  }
+
+  // States are not there any more once only their hashes are.
+  void look_at_known_returns() {
+    if (shared_.visited->is_compact()) returns_.clear();
+    else look_at_returns();
   }
 
   // ---- While no worker works ------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ UNINITIALISED = "uninitialised"
 POINTER = "the pointer that is accessed through"
 
 
-Visit = tuple[str, int, frozenset[tuple[str, int]]]
+Visit = tuple[str, int, frozenset[tuple[str, int | tuple[str, int, int]]]]
 """Of a function: the instruction that is next, and the values of live registers that are not 0."""
 
 
@@ -284,9 +284,19 @@ class Machine:
         if name not in self.live:
             self.live[name] = live_values(self.world.program, call.function)
         values = (
-            (register, word.value) for register, word in call.registers.items() if register in self.live[name][pc]
+            (register, self.by_local(word.value))
+            for register, word in call.registers.items()
+            if word.value and register in self.live[name][pc] and register != call.result
         )
-        return name, pc, frozenset(item for item in values if item[1] and item[0] != call.result)
+        return name, pc, frozenset(values)
+
+    def by_local(self, value: int) -> int | tuple[str, int, int]:
+        """An address in an own local as its name, the call that it belongs to, and the offset: in each round a loop may
+        have new ones."""
+        found = self.world.allocation_at(value)
+        if found is None or not found.local or found.thread != self.run.thread:
+            return value
+        return found.name, len(found.stack), value - found.start
 
     def note_visit(self) -> None:
         self.visits[self.visit()] = len(self.run.done)
