@@ -25,7 +25,7 @@ from dekker.ir.expressions import Address, Binary, Const, Expr, Reg, Select, Una
 from dekker.ir.fences import FENCES
 from dekker.ir.flow import Resource
 from dekker.ir.instructions import Await, Order
-from dekker.ir.layout import HEADER_SIZE, end_address, start_address
+from dekker.ir.layout import HEADER_SIZE, end_address, heap_address, start_address
 from dekker.ir.passes.idling import live_values
 from dekker.ir.program import Function
 from dekker.records import dataclass
@@ -293,7 +293,7 @@ class Machine:
     def by_local(self, value: int) -> int | tuple[str, int, int]:
         """An address in an own local as its name, the call that it belongs to, and the offset: in each round a loop may
         have new ones."""
-        found = self.world.allocation_at(value)
+        found = self.world.allocation_at(value) if value >= heap_address(self.run.thread, 0) else None
         if found is None or not found.local or found.thread != self.run.thread:
             return value
         return found.name, len(found.stack), value - found.start
