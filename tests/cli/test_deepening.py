@@ -79,7 +79,7 @@ def test_beyond_the_largest_states_are_searched(file: str) -> None:
 
 
 def test_the_api_and_comparisons_deepen_too(file: str) -> None:
-    assert check(file, "sc", engine="rsmc", flags=["-DBAD=3"]).bound.startswith("loops go round at most 2 times")
+    assert check(file, "sc", engine="rsmc", flags=["-DBAD=9"]).bound.startswith("loops go round at most 4 times")
     row = dekker("compare", file, "-m", "sc", "--engine", "rsmc", "--", "-DBAD=9").out
     assert "within --unroll 4" in row
 

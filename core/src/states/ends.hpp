@@ -222,11 +222,14 @@ class Ends : protected Choices {
   // where they are if this is so of all: what one of them stores, at once or later, is what is there. If it gets to where it
   // waits for another to end, that is a state of its own. A loop that reads nothing does not wait for anything.
   bool waits_for_ever(const State& state, std::int32_t t) {
-    const std::vector<std::uint32_t> saved = ids_;
     std::vector<State> alone{state};
-    const bool result = machine_.readiness(alone[0], t) == Readiness::nothing || only_goes_round(alone, t);
+    if (machine_.readiness(alone[0], t) == Readiness::nothing) return true;
+    const std::vector<std::uint32_t> saved = ids_;
+    const std::uint64_t n_failed_awaits = machine_.n_failed_awaits;
+    const bool result = only_goes_round(alone, t);
     ids_ = saved;
-    return result;
+    // What the only thread does is no event, so that no run could show where a round begins.
+    return result && (state.threads.size() > 1 || machine_.n_failed_awaits != n_failed_awaits);
   }
 
   // `alone` are the states that it gets to; others have the place and the values that they had.

@@ -517,9 +517,11 @@ class Machine : public Accesses {
     return std::ranges::any_of(state.threads, [&](const ThreadState& other) { return &other != but && awaited_thread(state, other) == number; });
   }
 
-  // Joins or detaches a thread: that is done once, and by one. Who comes while another waits to join it is the second.
+  // Joins or detaches a thread: that is done once, and by one. Who comes while another waits to join it is the second, but for
+  // the thread itself, all of which comes before it is joined.
   bool claim(State& state, std::int32_t number, std::int32_t t) {
-    if (number == none || state.threads[at(number)].is_claimed || is_awaited(state, number, &state.threads[at(t)])) return false;
+    if (number == none || state.threads[at(number)].is_claimed) return false;
+    if (number != t && is_awaited(state, number, &state.threads[at(t)])) return false;
     for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
       if (u != t && (state.threads[at(u)].awaited & bit_of(number)) != 0) throw HandlesMatter{};
     state.threads[at(number)].is_claimed = true;

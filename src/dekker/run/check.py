@@ -249,7 +249,9 @@ def _limits_used(limits: Limits, result: Result) -> Limits:
     """A bound that cuts nothing is as good as any."""
     if limits.deepest is None:
         return limits
-    return replace(limits, unroll=result.rounds if result.cut and result.rounds is not None else limits.deepest)
+    if result.rounds is not None and (result.cut or result.stopped_by is not None):
+        return replace(limits, unroll=result.rounds)
+    return replace(limits, unroll=limits.deepest)
 
 
 def task_to_estimate(paths: Sequence[str], options: CheckOptions) -> Task:
