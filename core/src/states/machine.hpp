@@ -500,7 +500,7 @@ class Machine : public Accesses {
     ThreadState& thread = state.threads[at(t)];
     const Value handle = evaluate(thread, i.value);
     const std::int32_t number = spawned_thread(state, handle);
-    if (!claim(state, number, t)) {
+    if (is_awaited(state, number, &thread) || !claim(state, number, t)) {
       fail(state, t, ViolationKind::join, handle);
       return;
     }
@@ -514,14 +514,12 @@ class Machine : public Accesses {
 
   // Does another thread wait to join it?
   bool is_awaited(const State& state, std::int32_t number, const ThreadState* but) {
-    return std::ranges::any_of(state.threads, [&](const ThreadState& other) { return &other != but && awaited_thread(state, other) == number; });
+    return number != none && std::ranges::any_of(state.threads, [&](const ThreadState& other) { return &other != but && awaited_thread(state, other) == number; });
   }
 
-  // Joins or detaches a thread: that is done once, and by one. Who comes while another waits to join it is the second, but for
-  // the thread itself, all of which comes before it is joined.
+  // Joins or detaches a thread: that is done once, and by one.
   bool claim(State& state, std::int32_t number, std::int32_t t) {
     if (number == none || state.threads[at(number)].is_claimed) return false;
-    if (number != t && is_awaited(state, number, &state.threads[at(t)])) return false;
     for (std::int32_t u = 0; at(u) < state.threads.size(); ++u)
       if (u != t && (state.threads[at(u)].awaited & bit_of(number)) != 0) throw HandlesMatter{};
     state.threads[at(number)].is_claimed = true;
@@ -529,15 +527,18 @@ class Machine : public Accesses {
     return true;
   }
 
-  // 0 stands for the thread itself; the first thread, which nobody can join, may detach itself.
+  // 0 stands for the thread itself; the first thread, which nobody can join, may detach itself. What a thread does itself comes
+  // before whatever joins it.
   void detach(State& state, std::int32_t t, const Instruction& i) {
-    const Value handle = evaluate(state.threads[at(t)], i.value);
+    ThreadState& thread = state.threads[at(t)];
+    const Value handle = evaluate(thread, i.value);
     const bool is_first = handle == 0 && at(t) < program_.threads.size();
-    if (!is_first && !claim(state, handle == 0 ? t : spawned_thread(state, handle), t)) {
+    const std::int32_t number = handle == 0 ? t : spawned_thread(state, handle);
+    if (!is_first && ((number != t && is_awaited(state, number, &thread)) || !claim(state, number, t))) {
       fail(state, t, ViolationKind::join, handle);
       return;
     }
-    ++state.threads[at(t)].frames.back().pc;
+    ++thread.frames.back().pc;
   }
 
   // ---- Joins in a row -------------------------------------------------------------------------------------------------
