@@ -61,10 +61,12 @@ def test_an_assertion_fails_where_the_model_lets_it(tmp_path: Path, model: str, 
 
 
 def test_json(tmp_path: Path) -> None:
-    answer = json.loads(check(tmp_path, STORE_BUFFERING, "-m", "tso", "--json", "-", "--", RELAXED).out)
+    # Which engine is first is chance, and each has its own bound: here one is asked.
+    arguments = ("-m", "tso", "--engine", "rsmc", "--json", "-", "--", RELAXED)
+    answer = json.loads(check(tmp_path, STORE_BUFFERING, *arguments).out)
     assert answer.keys() == {"verdict", "model", "engine", "complete", "bounds", "stats", "violation", "unchecked"}
     assert (answer["verdict"], answer["model"], answer["complete"]) == ("UNSAFE", "tso", False)
-    assert answer["bounds"] == {"unroll": 4, "nondet": [], "reuse": None, "cut": [], "stopped_by": "violation"}
+    assert answer["bounds"] == {"unroll": 1, "nondet": [], "reuse": None, "cut": [], "stopped_by": "violation"}
     violation = answer["violation"]
     assert violation.keys() >= {"kind", "message", "file", "line", "thread", "witness"}
     assert (violation["kind"], violation["line"], violation["column"]) == ("assertion", 22, 3)
