@@ -138,6 +138,24 @@ def test_loops_wait(tmp_path: Path, loop: str, model: str) -> None:
     assert (alone.cut, bool(alone.deadlocks)) == (0, True)
 
 
+STORES = {
+    "behind the look": "while (atomic_load(&x)) n = 2;",
+    "atomic": "while (atomic_load(&x)) atomic_store_explicit(&y, 2, relaxed);",
+    "on both sides": "do { n = 1; if (!atomic_load_explicit(&x, relaxed)) break; n = 2; } while (1);",
+    "two": "while (atomic_load(&x)) { n = 2; atomic_store_explicit(&y, 2, relaxed); }",
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("loop", STORES.values(), ids=STORES.keys())
+def test_loops_wait_that_store_behind_their_last_look(tmp_path: Path, loop: str, model: str) -> None:
+    alone = of_c(tmp_path, both(loop, "").replace("int x,", "int x = 1,"), model)
+    assert (alone.states, alone.cut, bool(alone.deadlocks)) == ({}, 0, True)
+    freed = of_c(tmp_path, both(loop, "atomic_store(&x, 0);").replace("int x,", "int x = 1,"), model)
+    assert (bool(freed.states), freed.cut, freed.deadlocks) == (True, 0, 0)
+
+
 BACK_OFF = """
 int pause = 1;
 while (atomic_exchange(&x, 1)) {

@@ -137,10 +137,7 @@ bool Machine<W>::waits(const ThreadState<W>& state) const {
   if (state.status != ThreadStatus::blocked || !state.is_left_out) return state.status == ThreadStatus::waiting;
   const LeftOut& found = state.left_out;
   if (found.failed_by_chance || found.rest >= state.events.size()) return false;
-  const Event<W>& first = events_[state.events[found.from]];
-  const Event<W>& last = events_[state.events[found.rest]];
-  const bool are_known = first.state == EventState::committed && last.state == EventState::committed;
-  return are_known && first.value == last.value && first.undefined == last.undefined;
+  return found_the_same(events_[state.events[found.from]], events_[state.events[found.rest]]);
 }
 
 // ---- It tries again
@@ -194,12 +191,19 @@ bool Machine<W>::depends_on(const Sources<W>& sources, EventId id) const {
   return exact.direct.test(id) || exact.picked.test(id);
 }
 
-// Has the thread come to the point because of what the first look found? Branches that go on alike make control depend on
-// it; then control must depend on the last look.
+// Has the thread come to the point because of what the first look found, and not the last one? Branches that go on alike
+// make control depend on it; then control must depend on the last look.
 template <std::size_t W>
 bool Machine<W>::is_steered(const Arrival<W>& before, const Arrival<W>& now, const Looks& looks) const {
   if (!depends_on(before.control, looks.first)) return false;
-  return !before.idle_control.test(looks.first) || !now.control.direct.test(looks.last);
+  const bool leads_there_too = before.idle_control.test(looks.first) || found_the_same(events_[looks.first], events_[looks.last]);
+  return !leads_there_too || !now.control.direct.test(looks.last);
+}
+
+template <std::size_t W>
+bool Machine<W>::found_the_same(const Event<W>& first, const Event<W>& last) {
+  const bool are_known = first.state == EventState::committed && last.state == EventState::committed;
+  return are_known && first.value == last.value && first.undefined == last.undefined;
 }
 
 // Is it now what it would have been then, if the first look had found what the last one did?

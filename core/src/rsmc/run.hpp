@@ -467,12 +467,17 @@ class Run {
 
   // Does the thread that has read this come back to where it was by stores alone (machine_rounds.hpp)?
   bool comes_back_by_stores(EventId read) {
-    if (!order_.in_order || !machine_.leaves_out_rounds() || !thread_of(read).arrivals) return false;
     const Mark before = mark();
-    for (EventId store = next_harmless_store(read); store != no_event; store = next_harmless_store(read)) outline_store(store);
-    const bool result = thread_of(read).is_left_out;
+    const bool result = go_round_by_stores(read);
     undo(before);
     return result;
+  }
+
+  // The same, and it is there.
+  bool go_round_by_stores(EventId read) {
+    if (!order_.in_order || !machine_.leaves_out_rounds() || !thread_of(read).arrivals) return false;
+    for (EventId store = next_harmless_store(read); store != no_event; store = next_harmless_store(read)) outline_store(store);
+    return thread_of(read).is_left_out;
   }
 
   // What its thread would do next with this source, asleep or not. That is a matter of the value: the model, which need not

@@ -190,13 +190,16 @@ class RunEnd {
     const Mark before = run_.mark();
     for (EventId id : sleepers)
       for (std::size_t source = 0; source < run_.n_sources(id); ++source) {
-        if (waits_with(id, source) || run_.thread_of(id).is_left_out || run_.comes_back_by_stores(id)) look();
+        if (waits_with(id, source) || run_.thread_of(id).is_left_out) look();
         run_.undo(before);
       }
   }
 
+  // Perhaps its round ends with stores.
   bool waits_with(EventId sleeper, std::size_t source) {
-    return run_.wake(sleeper, source) && run_.machine().waits(run_.thread_of(sleeper));
+    if (!run_.wake(sleeper, source)) return false;
+    const ThreadState<W>& thread = run_.thread_of(sleeper);
+    return run_.machine().waits(thread) || (run_.go_round_by_stores(sleeper) && run_.machine().waits(thread));
   }
 
   bool any_thread(ThreadStatus status) const {

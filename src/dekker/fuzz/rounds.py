@@ -140,6 +140,8 @@ def _inside(b: _Builder) -> None:
         b.emit(Assert(Binary("ne", 32, Reg(seen), _number(b)), "in the round"))
     elif kind == 4:
         b.emit(Rmw(None, "add", Address(b.shared()), Const(1), SIZE, Order.RELAXED))
+    elif kind == 5:
+        b.store(OWN[b.number], Const(1), b.random.choice((Order.PLAIN, Order.RELAXED)))
     b.maybe_fence()
 
 
