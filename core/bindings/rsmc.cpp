@@ -223,8 +223,8 @@ bool keep_going(const nb::object& callback, const Statistics& statistics) {
   }
 }
 
-// object, offset, size
-using PartsArgument = std::vector<std::tuple<Address, Address, std::uint8_t>>;
+// start and size of an object, where it is allocated (thread, block and instruction); offset and size of a part
+using PartsArgument = std::vector<std::tuple<Address, Address, std::int32_t, std::int32_t, std::int32_t, Address, std::uint8_t>>;
 using OwnersArgument = std::vector<std::pair<Address, std::int32_t>>;
 // object, size
 using SizesArgument = std::vector<std::pair<Address, Address>>;
@@ -248,14 +248,16 @@ using WorkArgument = std::tuple<std::uint32_t, bool, double, std::uint64_t, bool
 
 Parts read_parts(const PartsArgument& argument) {
   Parts parts;
-  for (const auto& [object, offset, size] : argument) parts[object].insert({offset, size});
+  for (const auto& [start, object_size, thread, block, pc, offset, size] : argument)
+    parts[{start, object_size, {thread, block, pc}}].insert({offset, size});
   return parts;
 }
 
 PartsArgument parts_list(const Parts& parts) {
   PartsArgument result;
   for (const auto& [object, found] : parts)
-    for (const auto& [offset, size] : found) result.emplace_back(object, offset, size);
+    for (const auto& [offset, size] : found)
+      result.emplace_back(object.start, object.size, object.place.thread, object.place.block, object.place.pc, offset, size);
   return result;
 }
 

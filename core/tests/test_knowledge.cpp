@@ -9,6 +9,8 @@ using namespace dekker::rsmc;
 
 namespace {
 
+const Allocation allocation{64, 12, {0, 0, 0}};
+
 enum class Act : std::uint8_t { part, release, write, trust, end, notice };
 
 struct Noted {
@@ -27,7 +29,7 @@ Noted random_note(std::mt19937& random) {
 // Whether the step goes as it did before.
 bool goes_on(Knowledge& knowledge, Noted& step, bool is_first) {
   switch (step.act) {
-    case Act::part: knowledge.note_part(1, step.address, 4); return true;
+    case Act::part: knowledge.note_part(allocation, step.address, 4); return true;
     case Act::release: knowledge.note_release(); return true;
     case Act::write: knowledge.note_writer(step.address, step.thread); return true;
     case Act::notice: knowledge.note_noticed(step.address); return true;
@@ -54,7 +56,7 @@ bool go_on(Knowledge& knowledge, std::vector<Noted>& steps, bool is_first) {
 Known random_start(std::mt19937& random) {
   Known start;
   for (int i = 0; i < 3; ++i)
-    if (random() % 3 == 0) start.parts[1].insert({static_cast<Address>(i), 4});
+    if (random() % 3 == 0) start.parts[allocation].insert({static_cast<Address>(i), 4});
   start.released_parts = start.parts;
   if (random() % 2 == 0) start.noticed = start.noticed_before = {0, 1, 2};
   start.ends_matter = start.ends_are_events = random() % 2 == 0;

@@ -134,8 +134,8 @@ WHOLE_UNIT: Unit = whole_exploration()
 """That of which all others are parts."""
 
 Known = tuple[
-    list[tuple[int, int, int]],
-    list[tuple[int, int, int]],
+    list[tuple[int, int, int, int, int, int, int]],
+    list[tuple[int, int, int, int, int, int, int]],
     bool,
     list[tuple[int, int]],
     list[tuple[int, int]],
@@ -158,8 +158,9 @@ Known = tuple[
     list[tuple[int, int]],
     list[tuple[int, int, int]],
 ]
-"""What exploring found out: parts of allocated objects that are accessed (object, offset, size), and those that are
-written where memory is released, whether any is; who writes where, and who relies on being the only one; the objects
+"""What exploring found out: parts of allocated objects that are accessed (start and size of the object, where it is
+allocated: thread, block and instruction; offset and size of the part), and those that are written where memory is
+released, whether any is; who writes where, and who relies on being the only one; the objects
 that are freed, with their sizes, and those that may be allocated again; whether it matters when threads end, and
 whether that is an event; what others notice of the first accesses, and what was known of it; whether halves of updates
 must be apart, and whether they are; whether the program ends with threads that were not joined, and was known to;

@@ -33,7 +33,7 @@ class Knowledge {
   // Does not change while the exploration goes on.
   const Parts& released_parts() const { return known_.released_parts; }
 
-  void note_part(Address object, Address offset, std::uint8_t size) {
+  void note_part(const Allocation& object, Address offset, std::uint8_t size) {
     const std::lock_guard hold(mutex_);
     const bool is_new = known_.parts[object].insert({offset, size}).second;
     if (is_new && known_.releases) throw NewKnowledge{};

@@ -341,11 +341,18 @@ class Machine {
 
   // Called for every location that is accessed.
   void note_field(Address address, std::uint8_t size) {
-    for (const AllocatedObject& object : objects_)
-      if (address >= object.start && address - object.start < object.size) {
-        const bool is_new = parts_[object.start].insert({address - object.start, size}).second;
-        if (is_new) knowledge_.note_part(object.start, address - object.start, size);
-      }
+    const auto is_around = [&](const AllocatedObject& object) { return address >= object.start && address - object.start < object.size; };
+    const auto object = std::ranges::find_if(objects_, is_around);
+    if (object == objects_.end()) return;
+    const Allocation allocation{object->start, object->size, object->place};
+    const bool is_new = parts_[allocation].insert({address - object->start, size}).second;
+    if (is_new) knowledge_.note_part(allocation, address - object->start, size);
+  }
+
+  // If it is in use again, it is the first one that counts.
+  Allocation allocation_at(Address start) const {
+    const auto object = std::ranges::find(objects_, start, &AllocatedObject::start);
+    return {object->start, object->size, object->place};
   }
 
   // The indeterminate bits of a value that is known.

@@ -179,7 +179,7 @@ template <std::size_t W>
 void Machine<W>::write_to_parts(std::int32_t thread, ThreadState<W>& state, std::int32_t pc, Address object,
                                 bool Event<W>::*mark, bool is_unset) {
   lifetime_write(thread, state, pc, header_of(object), header_size).*mark = true;
-  const auto parts = knowledge_.released_parts().find(object);
+  const auto parts = knowledge_.released_parts().find(allocation_at(object));
   if (parts == knowledge_.released_parts().end()) return;
   has_seen_undefined_ = has_seen_undefined_ || is_unset;
   const NodeId content = is_unset ? constant(0, ~Value{0}) : 0;

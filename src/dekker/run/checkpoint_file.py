@@ -16,7 +16,7 @@ from typing import Any
 from dekker.errors import InputError
 
 MAGIC = "dekker-checkpoint"
-VERSION = 5
+VERSION = 6
 
 
 def require_place(name: str) -> None:

@@ -165,8 +165,17 @@ struct Guess {
 // Called now and then; returning false ends the exploration.
 using Progress = std::function<bool(const Statistics&)>;
 
-// Of allocated objects, by start: offset and size.
-using Parts = std::map<Address, std::set<std::pair<Address, std::uint8_t>>>;
+// Two runs may have different objects at the same address.
+struct Allocation {
+  Address start = 0;
+  Address size = 0;
+  Place place;
+
+  auto operator<=>(const Allocation&) const = default;
+};
+
+// Of allocated objects: offset and size.
+using Parts = std::map<Allocation, std::set<std::pair<Address, std::uint8_t>>>;
 
 // What is relied on where rounds of loops are left out, about a place in memory: that no run writes to it twice by events;
 // that none does so by a plain store; and that what the last plain or relaxed store wrote is what others read. Elsewhere: that
