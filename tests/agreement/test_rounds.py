@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.cli.calls import dekker
 from tests.unit.frontends.c.programs import from_c, needs_compiler
 
 from dekker.engines.axiomatic import engine as axiomatic
@@ -143,6 +144,8 @@ STORES = {
     "atomic": "while (atomic_load(&x)) atomic_store_explicit(&y, 2, relaxed);",
     "on both sides": "do { n = 1; if (!atomic_load_explicit(&x, relaxed)) break; n = 2; } while (1);",
     "two": "while (atomic_load(&x)) { n = 2; atomic_store_explicit(&y, 2, relaxed); }",
+    "to one place": "do { n = 1; n = 2; } while (atomic_load(&x));",
+    "to one place, and behind": "n = 0; while (atomic_load(&x)) { n = 1; n = 2; n = 1; }",
 }
 
 
@@ -154,6 +157,16 @@ def test_loops_wait_that_store_behind_their_last_look(tmp_path: Path, loop: str,
     assert (alone.states, alone.cut, bool(alone.deadlocks)) == ({}, 0, True)
     freed = of_c(tmp_path, both(loop, "atomic_store(&x, 0);").replace("int x,", "int x = 1,"), model)
     assert (bool(freed.states), freed.cut, freed.deadlocks) == (True, 0, 0)
+
+
+@needs_compiler
+@pytest.mark.parametrize("loop", STORES.values(), ids=STORES.keys())
+def test_how_they_wait_is_shown(tmp_path: Path, loop: str) -> None:
+    file = tmp_path / "program.c"
+    file.write_text(both(loop, "").replace("int x,", "int x = 1,"), encoding="utf-8")
+    done = dekker("check", str(file), "--model", "rc11", "--engine", "rsmc")
+    assert done.out.startswith("UNSAFE"), done.err
+    assert "for ever" in done.out
 
 
 BACK_OFF = """

@@ -487,11 +487,24 @@ class RunEnd {
   TraceEvent trace_event(EventId id) const {
     const Event<W>& e = event(id);
     TraceEvent result{run_.machine().place_of(e), e.kind, e.address, e.size, e.value, none};
-    if (e.kind == EventKind::write) {
-      const std::vector<EventId>& order = run_.writes_at(e.address);
-      result.link = static_cast<std::int32_t>(std::ranges::find(order, id) - order.begin()) + 1;
-    }
+    if (e.kind == EventKind::write) result.link = rank(id);
     return result;
+  }
+
+  // In coherence. Stores that are only outlined are the last ones, in program order: nobody else writes there.
+  std::int32_t rank(EventId id) const {
+    const Event<W>& e = event(id);
+    const std::vector<EventId>& order = run_.writes_at(e.address);
+    const auto found = std::ranges::find(order, id);
+    if (found != order.end()) return static_cast<std::int32_t>(found - order.begin()) + 1;
+    const std::vector<EventId>& events = run_.machine().threads()[at(e.thread)].events;
+    const auto is_outlined = [&](EventId other) {
+      const Event<W>& before = event(other);
+      return before.kind == EventKind::write && before.state == EventState::committed && before.address == e.address &&
+             std::ranges::find(order, other) == order.end();
+    };
+    return static_cast<std::int32_t>(order.size() + 1) +
+           static_cast<std::int32_t>(std::count_if(events.begin(), events.begin() + e.index, is_outlined));
   }
 
   const Program& program_;

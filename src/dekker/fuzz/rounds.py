@@ -141,7 +141,8 @@ def _inside(b: _Builder) -> None:
     elif kind == 4:
         b.emit(Rmw(None, "add", Address(b.shared()), Const(1), SIZE, Order.RELAXED))
     elif kind == 5:
-        b.store(OWN[b.number], Const(1), b.random.choice((Order.PLAIN, Order.RELAXED)))
+        for _ in range(b.random.randint(1, 3)):
+            b.store(OWN[b.number], _number(b), b.random.choice((Order.PLAIN, Order.RELAXED)))
     b.maybe_fence()
 
 
