@@ -142,10 +142,14 @@ def test_loops_wait(tmp_path: Path, loop: str, model: str) -> None:
 STORES = {
     "behind the look": "while (atomic_load(&x)) n = 2;",
     "atomic": "while (atomic_load(&x)) atomic_store_explicit(&y, 2, relaxed);",
-    "on both sides": "do { n = 1; if (!atomic_load_explicit(&x, relaxed)) break; n = 2; } while (1);",
+    "on both sides": "do { n = 2; if (!atomic_load_explicit(&x, relaxed)) break; n = 2; } while (1);",
     "two": "while (atomic_load(&x)) { n = 2; atomic_store_explicit(&y, 2, relaxed); }",
+    "to one place": "do { n = 2; n = 2; } while (atomic_load(&x));",
+}
+BACK_AND_FORTH = {
+    "on both sides": "do { n = 1; if (!atomic_load_explicit(&x, relaxed)) break; n = 2; } while (1);",
     "to one place": "do { n = 1; n = 2; } while (atomic_load(&x));",
-    "to one place, and behind": "n = 0; while (atomic_load(&x)) { n = 1; n = 2; n = 1; }",
+    "behind the look": "n = 0; while (atomic_load(&x)) { n = 1; n = 2; n = 1; }",
 }
 
 
@@ -157,6 +161,14 @@ def test_loops_wait_that_store_behind_their_last_look(tmp_path: Path, loop: str,
     assert (alone.states, alone.cut, bool(alone.deadlocks)) == ({}, 0, True)
     freed = of_c(tmp_path, both(loop, "atomic_store(&x, 0);").replace("int x,", "int x = 1,"), model)
     assert (bool(freed.states), freed.cut, freed.deadlocks) == (True, 0, 0)
+
+
+@needs_compiler
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("loop", BACK_AND_FORTH.values(), ids=BACK_AND_FORTH.keys())
+def test_who_changes_memory_and_changes_it_back_does_not_wait(tmp_path: Path, loop: str, model: str) -> None:
+    alone = of_c(tmp_path, both(loop, "").replace("int x,", "int x = 1,"), model)
+    assert (alone.states, alone.deadlocks) == ({}, 0)
 
 
 @needs_compiler

@@ -691,6 +691,8 @@ class Machine {
   bool is_as_good(const Looks& looks, const Sources<W>& control) const;
   bool depends_on(const Sources<W>& sources, EventId id) const;
   bool is_steered(const Arrival<W>& before, const Arrival<W>& now, const Looks& looks) const;
+  bool changes_nothing(const ThreadState<W>& state, std::size_t from) const;
+  bool overwrites(const Event<W>& later, const Event<W>& store) const;
   static bool found_the_same(const Event<W>& first, const Event<W>& last);
   bool is_replaced(const RegisterContent<W>& before, const RegisterContent<W>& now, const Looks& looks, const Sources<W>& control) const;
   static FixedBits<W> without(FixedBits<W> bits, EventId id);

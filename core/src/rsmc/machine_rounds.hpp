@@ -137,7 +137,25 @@ bool Machine<W>::waits(const ThreadState<W>& state) const {
   if (state.status != ThreadStatus::blocked || !state.is_left_out) return state.status == ThreadStatus::waiting;
   const LeftOut& found = state.left_out;
   if (found.failed_by_chance || found.rest >= state.events.size()) return false;
-  return found_the_same(events_[state.events[found.from]], events_[state.events[found.rest]]);
+  return found_the_same(events_[state.events[found.from]], events_[state.events[found.rest]]) && changes_nothing(state, found.from);
+}
+
+// Does it store one value to each place? Who changes memory and changes it back does not wait.
+template <std::size_t W>
+bool Machine<W>::changes_nothing(const ThreadState<W>& state, std::size_t from) const {
+  for (std::size_t i = from; i < state.events.size(); ++i)
+    for (std::size_t later = i + 1; later < state.events.size(); ++later)
+      if (overwrites(events_[state.events[later]], events_[state.events[i]])) return false;
+  return true;
+}
+
+template <std::size_t W>
+bool Machine<W>::overwrites(const Event<W>& later, const Event<W>& store) const {
+  if (!is_store(store) || !is_store(later)) return false;
+  const Value first = *value(store.address_node), second = *value(later.address_node);
+  const bool is_apart = first + store.size <= second || second + later.size <= first;
+  const bool is_same_place = first == second && store.size == later.size;
+  return !is_apart && !(is_same_place && have_same_value(store.value_node, later.value_node));
 }
 
 // ---- It tries again
