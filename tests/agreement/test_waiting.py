@@ -111,7 +111,8 @@ def check_engines(changed: Program, model: str) -> None:
     assert found.states == expected.states, text
     # Executions in which a thread waits are not told apart by what it sees meanwhile.
     # Nor is a store-conditional seen to fail if all that follows is another attempt.
-    assert expected.blocked > 0 or found.blocked == 0, text
+    # A run in which nobody stores any more may end as blocked before another thread comes to the bound.
+    assert expected.blocked > 0 or expected.cut > 0 or found.blocked == 0, text
     assert (found.cut > 0) == (expected.cut > 0), text
     assert found.deadlocks == expected.deadlocks, text
     assert found.flags.keys() == expected.flags.keys(), text
