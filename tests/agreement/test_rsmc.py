@@ -400,6 +400,19 @@ def test_updates_that_were_lost_or_found_twice(text: str, model: str) -> None:
         assert explored(program, model, pick_seed).states == expected.states
 
 
+PAIR = "r = load.4 exclusive [&x]\nbranch r ne.32 1 -> end\ns = store-conditional.4 [&x] = 1\nassume s eq.64 0\nend:\n"
+
+
+@pytest.mark.parametrize("model", ["power", "aarch64", "riscv"])
+@pytest.mark.parametrize("other", ["store.4 [&x] = 1", "store.4 [&x] = 2", "r = rmw.add.4 [&x], 1"])
+def test_an_own_store_that_is_taken_back_with_the_update_of_it(other: str, model: str) -> None:
+    """The update is needed, and the store that it reads from early is not."""
+    program = three_threads((f"a = load.4 [&y]\n{PAIR}", f"store.4 [&x] = 1\n{PAIR}store.4 [&y] = 1", other))
+    expected = axiomatic.run(Task(program, load_model(model)))
+    for pick_seed in range(30):
+        assert explored(program, model, pick_seed).states == expected.states
+
+
 @pytest.mark.parametrize("model", [name for name in COMMIT_ORDERS if name not in {*OF_C, *NOT_FOR_UPDATES}])
 @pytest.mark.parametrize("bodies", COMPARE_EXCHANGES)
 def test_updates_that_may_fail(bodies: tuple[str, str, str], model: str) -> None:

@@ -12,8 +12,9 @@
 //  - an access that is committed after later ones of its thread comes last among what coherence with those allows;
 //  - a store whose value was forwarded is read from before it is committed;
 //  - the second half of an update that is committed in one step with the first stands with the first, whether the store
-//    needs it or not, that of a store-conditional if the store needs that it succeeds; elsewhere its place is given by
-//    what the first half read;
+//    needs it or not, that of a store-conditional if the store needs that it succeeds; where it waits for a store of its
+//    thread that is taken back, it counts only for what came behind that; elsewhere its place is given by what the first
+//    half read;
 //  - of the outcomes of a compare-exchange that are told apart before it reads, failure is the one; of a
 //    store-conditional failure, unless that only means another attempt; of a choice the lowest value;
 //  - a guess stands only for loads that came before, or that the store needs, and took it so; a store that there will not be
@@ -127,9 +128,11 @@ class Maximality {
   bool holds(const Activation<W>& activation, Bits past) {
     for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
       if (past.test(i) && (run_.items()[i].kind == ItemKind::failure || run_.items()[i].kind == ItemKind::guess)) return false;
+    const Bits kept_alone = order_.in_order ? past : kept(activation, past);
     add_second_halves(past, activation.run_size);
+    const bool are_kept = order_.in_order || past.is_subset_of(kept_alone);
     for (std::size_t i = activation.run_size; i < run_.items().size(); ++i)
-      if (!past.test(i) && !came_last(i, past)) return false;
+      if (!past.test(i) && !came_last(i, are_kept ? past : past_for(i, past, kept_alone, activation.run_size))) return false;
     return true;
   }
 
@@ -173,6 +176,23 @@ class Maximality {
     for (std::size_t i = from; i < run_.items().size(); ++i)
       if (past.test(i))
         for (std::size_t k = i + 1, end = end_of_step(i, past); k <= end; ++k) past.set(k);
+  }
+
+  // What counts as there when an item came that is taken back. A second half that stands with a first one without being
+  // kept is there if all was that it waits for.
+  Bits past_for(std::size_t item, const Bits& past, Bits kept_alone, std::size_t from) const {
+    const Event<W>& e = event(run_.items()[item].event);
+    for (std::size_t i = from; i < run_.items().size(); ++i)
+      if (past.test(i) && !kept_alone.test(i) && waits_only_for_earlier(i, past, from, e)) kept_alone.set(i);
+    return kept_alone;
+  }
+
+  bool waits_only_for_earlier(std::size_t second, const Bits& past, std::size_t from, const Event<W>& e) const {
+    bool result = true;
+    run_.items()[second].past.for_each([&](std::size_t k) {
+      result &= k < from || k >= second || past.test(k) || event(run_.items()[k].event).stamp < e.stamp;
+    });
+    return result;
   }
 
   // Does the second half of an update wait for nothing but the first, what was there before `from`, and this past?
