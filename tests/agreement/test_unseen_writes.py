@@ -124,6 +124,23 @@ def test_what_goes_wrong_does_in_either_way(
     both(program_of(tmp_path, threads, after, options=options), model)
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "after",
+    [
+        "while (c != 2);",
+        "while (c != 1);",
+        "int e; do e = 2; while (!atomic_compare_exchange_strong(&c, &e, 5));",
+        "while (c != 2 || d != 0);",
+        "while (d != 0 || c != 2);",
+    ],
+)
+def test_who_waits_for_the_final_value_may_wait_for_ever(after: str, model: str, tmp_path: Path) -> None:
+    program = program_of(tmp_path, ["store(c, 1);", "store(c, 2);"], after)
+    exact, _ = both(program, model)
+    assert exact.deadlocks
+
+
 @pytest.mark.parametrize("model", ["cpp20", "rc11"])
 @pytest.mark.parametrize("order", ["relaxed", "release", "acquire", "acq_rel", "seq_cst"])
 def test_what_updates_synchronise_does_not_race(order: str, model: str, tmp_path: Path) -> None:

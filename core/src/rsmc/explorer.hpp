@@ -433,6 +433,7 @@ class Explorer {
     }
     run_.set_stamp(id, active_.find(run_.key_of(id))->stamp);
     if (waits_behind(run_, id, before_it)) {
+      if (run_.is_unseen_at(event(id).address)) run_.note_seen(event(id).address);  // none of the last writes is stale
       const bool is_left_out = run_.thread_of(id).is_left_out || run_.comes_back_by_stores(id);
       outcome_.statistics.left_out += is_left_out;
       if (is_left_out && kind == ItemKind::failed_read) return true;

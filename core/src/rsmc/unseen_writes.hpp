@@ -24,6 +24,7 @@
 // Of the final value: updates that commute come to the same in every order. Of stores any may be last that the model lets
 // come behind all others; this is asked for when the first thread reads the place behind its joins. The argument above
 // holds with that coherence added. If there are both, or updates that do not commute, the final value must not be read.
+// Nor may a thread wait with one of several: each is the last, none is stale.
 //
 // Where this holds is found in the first run, and relied on from then on. If a run shows that it is otherwise, the exploration
 // starts again with that place like others.

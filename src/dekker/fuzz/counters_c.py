@@ -1,9 +1,10 @@
 """Random small C programs with writes whose order nobody sees, or hardly anybody.
 
-Threads count by updates whose result they do not use, and store to places that are read when they have been joined,
-if at all, beside accesses that are seen. Now and then somebody looks: a thread that uses a result, or reads a counter
-late, or behind a branch; the first thread while it starts and joins others, or joins only some; who frees the memory of
-a counter. Where only the verdict is asked for, that order is left open: that must make no difference.
+Threads count by updates whose result they do not use, and store to places that are read or waited for when they have
+been joined, if at all, beside accesses that are seen. Now and then somebody looks: a thread that uses a result, or
+reads a counter late, or behind a branch; the first thread while it starts and joins others, or joins only some; who
+frees the memory of a counter. Where only the verdict is asked for, that order is left open: that must make no
+difference.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ _BEHIND_JOINS = (
     "assert(!(s && s->hits == {n} && s->last == {m}));",
     "assert(q != {n});",
     "x = d;",
+    "while (w != {n} && d != {m});",
+    "int l; do l = {n}; while (!atomic_compare_exchange_strong(&w, &l, {m}));",
 )
 
 
