@@ -95,7 +95,7 @@ class Loop:
     """`exits` by branch: whether the branch only leaves the loop for a failed assertion. `staying` are the other
     branches inside, if a round may come past no exit. `steered` by branch: branches of these two kinds whose numbers
     are computed one way or another depending on how the branch goes. If any depends on what the loop reads, `deciding`
-    are the branches that decide whether a round comes to a write or a call, by its place; `calling` are those of calls."""
+    are the branches that decide whether a round comes to a write or a call, by its place; `calling` those of calls."""
 
     body: frozenset[int]
     exits: Mapping[int, bool]
