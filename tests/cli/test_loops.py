@@ -163,6 +163,39 @@ def test_numbers_that_grow_by_choice_count_by_rounds(tmp_path: Path) -> None:
     assert "4 more executions were cut" in text
 
 
+ROUNDS = "while (N >= 0) { if (__VERIFIER_nondet_bool()) N += 2; else { N += 3; assert(N != 7); } }"
+GROWING = {
+    "a global": "int main(void) { " + ROUNDS.replace("N", "r") + " }",
+    "a field": "struct { int n; } s; int main(void) { " + ROUNDS.replace("N", "s.n") + " }",
+    "on the heap": "int main(void) { int *p = calloc(1, 4); " + ROUNDS.replace("N", "*p") + " }",
+    "by a function": "void add(int *p, int n) { *p += n; assert(*p != 7); }"
+    " int main(void) { while (r >= 0) { if (__VERIFIER_nondet_bool()) add(&r, 2); else add(&r, 3); } }",
+    "beside a thread": "void *f(void *p) { flag = 1; return 0; }"
+    " int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); " + ROUNDS.replace("N", "r") + " }",
+}
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])
+@pytest.mark.parametrize("name", GROWING)
+def test_numbers_in_memory_that_grow_by_choice_count_by_rounds(tmp_path: Path, name: str, engine: str) -> None:
+    program = GROWING[name]
+    status, text = check(tmp_path, program, "--engine", engine, "--unroll", "1")
+    assert status == 3, text
+    assert "4 more executions were cut" in text
+    status, text = check(tmp_path, program, "--engine", engine)
+    assert status == 1, text
+    assert "(--unroll 2)" in text
+
+
+@pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])
+def test_choices_beside_a_number_in_memory_do_not_count(tmp_path: Path, engine: str) -> None:
+    """Where the choice has no say in how the number grows."""
+    body = "if (__VERIFIER_nondet_bool()) data[1] = 2; assert(data[1] != 1);"
+    program = f"int main(void) {{ for (r = 0; r < 6; r++) {{ {body} }} }}"
+    status, text = check(tmp_path, program, "--engine", engine, "--unroll", "1")
+    assert (status, text.splitlines()[0]) == (0, f"SAFE under cpp20: 64 complete executions ({engine})"), text
+
+
 @pytest.mark.parametrize("model", ["sc", "rc11", "power"])
 @pytest.mark.parametrize("engine", ["rsmc", "axiomatic"])
 def test_weak_exchanges_that_fail_are_rounds(tmp_path: Path, engine: str, model: str) -> None:

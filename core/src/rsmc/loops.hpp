@@ -7,7 +7,7 @@
 // values than the last time, and past no open exit: such a loop ends when its thread has counted to the end, whatever it
 // reads on the way. Where a round comes past no exit at all, the branches inside stand for the exits. An open exit that
 // leads to nothing but a failed assertion is none. Nor does a thread count to the end by numbers that grow this way or
-// that, depending on choices in the loop.
+// that, depending on choices in the loop, be they in registers or in memory.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct LeftLoop {
   bool fails;
 };
 
-// An exit of a loop, and the head of that.
+// A branch in a loop, mostly an exit, and the head of that.
 struct LoopExit {
   std::int32_t head;
   std::int32_t pc;
@@ -41,7 +41,7 @@ class BlockLoops {
   // `fails[pc]`: all ways from there lead to a failed assertion; one more than there are instructions.
   BlockLoops(const Program& program, const std::vector<Instruction>& code, const std::vector<bool>& fails)
       : program_(program), code_(code), predecessors_(code.size() + 1), left_by_(code.size()), goes_on_by_(code.size()),
-        steered_by_(code.size()), is_head_(code.size(), false) {
+        steered_by_(code.size()), around_(code.size()), is_head_(code.size(), false) {
     std::map<std::int32_t, Places> edges;  // by head
     for (std::size_t pc = 0; pc < code.size(); ++pc) {
       for (const std::size_t next : successors(code, pc)) predecessors_[next].push_back(pc);
@@ -57,6 +57,17 @@ class BlockLoops {
   const std::vector<std::int32_t>& goes_on_by(std::int32_t pc) const { return goes_on_by_[static_cast<std::size_t>(pc)]; }
   // Branches of loops around the branch, most of them exits, whose numbers are computed one way or another depending on how it goes.
   const std::vector<LoopExit>& steered_by(std::int32_t pc) const { return steered_by_[static_cast<std::size_t>(pc)]; }
+  // Heads of loops around the branch whose exits depend on memory, and that may write.
+  const std::vector<std::int32_t>& around(std::int32_t pc) const { return around_[static_cast<std::size_t>(pc)]; }
+
+  // Does it depend on the branch whether a round comes to a write? `pc`: where that is, or -1 if it is in another function.
+  bool decides_write(std::int32_t head, std::int32_t branch, std::int32_t pc) const {
+    Places writes;
+    if (pc >= 0) writes.push_back(static_cast<std::size_t>(pc));
+    for (std::size_t i = 0; pc < 0 && i < code_.size(); ++i)
+      if (is_in(static_cast<std::int32_t>(i), head) && code_[i].operation == Operation::call) writes.push_back(i);
+    return std::ranges::any_of(writes, [&](std::size_t write) { return decides(head, static_cast<std::size_t>(branch), write); });
+  }
 
   static Places successors(const std::vector<Instruction>& code, std::size_t pc) {
     const auto target = static_cast<std::size_t>(code[pc].target);
@@ -107,8 +118,47 @@ class BlockLoops {
       add_steering({head, static_cast<std::int32_t>(pc)}, inside, ends);
     }
     if (may_end && leading_to(ends, head, exits)[static_cast<std::size_t>(head)]) add_branches(head, inside, exits, ends);
+    if (asks_memory(head, inside)) add_surroundings(head, inside);
     is_head_[static_cast<std::size_t>(head)] = true;
     bodies_.emplace(head, std::move(inside));
+    ends_.emplace(head, ends);
+  }
+
+  // Does an exit of the loop, or a branch that stands for one, depend on what it reads, and may it write?
+  bool asks_memory(std::int32_t head, const std::vector<bool>& inside) const {
+    const auto is_any = [&](const auto& holds) {
+      for (std::size_t pc = 0; pc < code_.size(); ++pc)
+        if (inside[pc] && holds(pc)) return true;
+      return false;
+    };
+    const auto reads = [&](std::size_t pc) { return code_[pc].operation != Operation::assign; };
+    const auto is_asked = [&](std::size_t pc) {
+      const bool is_exit = std::ranges::any_of(left_by_[pc], [&](const LeftLoop& left) { return left.head == head; });
+      return is_exit || std::ranges::find(goes_on_by_[pc], head) != goes_on_by_[pc].end();
+    };
+    return is_any([&](std::size_t pc) { return may_write(code_[pc]); }) && is_any([&](std::size_t pc) {
+             return is_asked(pc) && std::ranges::any_of(definitions({head, static_cast<std::int32_t>(pc)}, inside), reads);
+           });
+  }
+
+  void add_surroundings(std::int32_t head, const std::vector<bool>& inside) {
+    for (std::size_t pc = 0; pc < code_.size(); ++pc)
+      if (inside[pc] && code_[pc].operation == Operation::branch) around_[pc].push_back(head);
+  }
+
+  static bool may_write(const Instruction& instruction) {
+    switch (instruction.operation) {
+      case Operation::store:
+      case Operation::store_conditional:
+      case Operation::read_modify_write:
+      case Operation::compare_exchange:
+      case Operation::call: return true;
+      default: return false;
+    }
+  }
+
+  bool decides(std::int32_t head, std::size_t branch, std::size_t place) const {
+    return leading_to({place}, head)[branch] && leading_to(ends_.at(head), head, {place})[branch];
   }
 
   void add_branches(std::int32_t head, const std::vector<bool>& inside, const Places& exits, const Places& ends) {
@@ -159,8 +209,10 @@ class BlockLoops {
   std::vector<std::vector<LeftLoop>> left_by_;        // by branch
   std::vector<std::vector<std::int32_t>> goes_on_by_;  // by branch
   std::vector<std::vector<LoopExit>> steered_by_;     // by branch
+  std::vector<std::vector<std::int32_t>> around_;     // by branch
   std::vector<bool> is_head_;
   std::map<std::int32_t, std::vector<bool>> bodies_;  // by head
+  std::map<std::int32_t, Places> ends_;               // backward jumps, by head
 };
 
 // What a thread has done in the loops of its calls. Times are numbers of branches that it had come to.
@@ -187,6 +239,7 @@ class LoopHistory {
     Rounds& rounds = rounds_at(depth, head);
     rounds = {.depth = depth, .head = head, .entered = n_events, .since = now_};
     std::erase_if(exits_, [&](const Exit& exit) { return exit.head == head && exit.depth == depth; });
+    std::erase_if(chosen_branches_, [&](const ChosenBranch& c) { return c.branch.head == head && c.depth == depth; });
   }
 
   void pass_branch(bool depends_on_events) {
@@ -218,6 +271,29 @@ class LoopHistory {
   // A choice in the loop has a say in how the condition of its branch is computed.
   void choose_exit(std::size_t depth, const LoopExit& exit) { exit_at(depth, exit.pc, exit.head).is_chosen = true; }
 
+  // The same, if that turns out when what was written in the last round is read. That round counts then.
+  void choose_exit_late(std::size_t depth, const LoopExit& exit) {
+    Exit& found = exit_at(depth, exit.pc, exit.head);
+    if (!found.is_chosen) ++rounds_at(depth, exit.head).count;
+    found.is_chosen = true;
+  }
+
+  // A branch in the loop depends on a choice there.
+  void choose_branch(std::size_t depth, const LoopExit& branch) {
+    if (!is_branch_chosen(depth, branch)) chosen_branches_.push_back({depth, branch});
+  }
+
+  bool is_branch_chosen(std::size_t depth, const LoopExit& branch) const {
+    return any_chosen_branch(depth, branch.head, [&](std::int32_t pc) { return pc == branch.pc; });
+  }
+
+  template <class Holds>
+  bool any_chosen_branch(std::size_t depth, std::int32_t head, Holds holds) const {
+    return std::ranges::any_of(chosen_branches_, [&](const ChosenBranch& chosen) {
+      return chosen.depth == depth && chosen.branch.head == head && holds(chosen.branch.pc);
+    });
+  }
+
   // A backward jump: how often this head was come back to in this call, whatever for.
   std::int32_t go_round(std::size_t depth, std::int32_t head) { return ++rounds_at(depth, head).count; }
 
@@ -239,6 +315,7 @@ class LoopHistory {
     const auto is_of_call = [&](const auto& item) { return item.depth == depth; };
     std::erase_if(rounds_, is_of_call);
     std::erase_if(exits_, is_of_call);
+    std::erase_if(chosen_branches_, is_of_call);
   }
 
  private:
@@ -251,6 +328,11 @@ class LoopHistory {
     std::uint64_t last_counted = 0;  // when it was not open, and its values were new
     bool is_chosen = false;
     bool stays = false;  // it is no exit
+  };
+
+  struct ChosenBranch {
+    std::size_t depth;
+    LoopExit branch;
   };
 
   void pass(Exit& exit, bool is_open, std::uint64_t values) {
@@ -282,6 +364,7 @@ class LoopHistory {
 
   std::vector<Rounds> rounds_;
   std::vector<Exit> exits_;
+  std::vector<ChosenBranch> chosen_branches_;
   std::uint64_t now_ = 0;
   std::uint64_t last_dependent_ = 0;
   bool goes_round_ = false;

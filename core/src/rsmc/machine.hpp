@@ -657,6 +657,7 @@ class Machine {
   // Whether a weak compare-exchange succeeds is a choice, too.
   static bool is_chosen(const Event<W>& e) { return e.kind == EventKind::choice || e.is_weak; }
   bool is_chosen(const Sources<W>& sources, std::size_t n_events) const;
+  bool is_chosen_in_memory(const ThreadState<W>& state, const LoopExit& exit, const Sources<W>& sources, std::size_t entered);
   bool relies_on_writer(Address address, std::int32_t thread);
   std::optional<std::size_t> alone_since(std::int32_t thread) const;
   std::optional<std::size_t> join_of(std::int32_t thread, std::int32_t other) const;

@@ -141,16 +141,39 @@ void Machine<W>::pass_branch(ThreadState<W>& state, std::int32_t pc, const Instr
     const std::size_t entered = state.loops.entered(depth, left.head, state.events.size());
     const bool is_open = !sources.empty() && !is_own(state.number, sources, entered, values);
     if (!is_open || !left.fails) state.loops.pass_exit(depth, pc, left.head, is_open, values);
+    if (!is_open && is_chosen_in_memory(state, {left.head, pc}, sources, entered)) state.loops.choose_exit_late(depth, {left.head, pc});
   }
   for (const std::int32_t head : loops_of(state.block).goes_on_by(pc)) {
     std::uint64_t values = fingerprint(state, instruction.value);
     const std::size_t entered = state.loops.entered(depth, head, state.events.size());
     const bool is_open = !sources.empty() && !is_own(state.number, sources, entered, values);
     state.loops.go_on(depth, pc, head, is_open, values);
+    if (!is_open && is_chosen_in_memory(state, {head, pc}, sources, entered)) state.loops.choose_exit_late(depth, {head, pc});
   }
   if (sources.empty()) return;
   for (const LoopExit& steered : loops_of(state.block).steered_by(pc))
     if (is_chosen(sources, state.loops.entered(depth, steered.head, state.events.size()))) state.loops.choose_exit(depth, steered);
+  for (const std::int32_t head : loops_of(state.block).around(pc))
+    if (is_chosen(sources, state.loops.entered(depth, head, state.events.size()))) state.loops.choose_branch(depth, {head, pc});
+}
+
+// Was something that the condition of the exit was computed from written in the loop, where a choice decides whether it is? The
+// sources must be the thread's own.
+template <std::size_t W>
+bool Machine<W>::is_chosen_in_memory(const ThreadState<W>& state, const LoopExit& exit, const Sources<W>& sources,
+                                     std::size_t entered) {
+  const std::size_t depth = state.callers.size();
+  if (sources.empty() || !state.loops.any_chosen_branch(depth, exit.head, [](std::int32_t) { return true; })) return false;
+  std::vector<EventId> reads;
+  FixedBits<W> seen;
+  collect_own_reads(state.number, sources, entered, seen, reads);
+  return std::ranges::any_of(reads, [&](EventId id) {
+    const EventId source = events_[id].read_from;
+    if (source == no_event || events_[source].thread != state.number || at(events_[source].index) < entered) return false;
+    const std::int32_t place = events_[source].block == state.block ? events_[source].pc : none;
+    return state.loops.any_chosen_branch(
+        depth, exit.head, [&](std::int32_t branch) { return loops_of(state.block).decides_write(exit.head, branch, place); });
+  });
 }
 
 // Did a choice have a part in it, after the thread had so many events?

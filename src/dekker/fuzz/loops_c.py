@@ -17,6 +17,7 @@ _Bool __VERIFIER_nondet_bool(void);
 atomic_int x, y;
 int p, q, out0, out1, out2;
 int limit = 2, data[6];
+static void add(int *number, int value) { *number += value; }
 """
 
 
@@ -85,7 +86,7 @@ def _access(random: Random) -> str:
 def _loop(random: Random, depth: int) -> str:
     shapes: list[Callable[[Random, int], str]] = [
         *(_counting, _counting, _several_ways_back, _with_goto, _until_flag),
-        *(_without_exits, _from_the_middle),
+        *(_without_exits, _from_the_middle, _counting_in_memory),
     ]
     return random.choice(shapes)(random, depth)
 
@@ -107,6 +108,16 @@ def _several_ways_back(random: Random, depth: int) -> str:
     rest = random.choice(("", _body(random, i)))
     body = f"if ({condition}) {{ {i} += {steps[0]}; continue; }} {rest} {i} += {steps[1]};"
     return f"{{ int {i} = 0; while ({i} < {_bound(random)}) {{ {body} }} }}"
+
+
+def _counting_in_memory(random: Random, depth: int) -> str:
+    """By as much as the rounds choose, or not in every one."""
+    i = f"count{random.randint(0, 99_999)}"
+    condition = random.choice((_read(random), "__VERIFIER_nondet_bool()", "__VERIFIER_nondet_bool()", f"{i} & 1"))
+    steps = [random.choice((f"{i} += {value};", f"add(&{i}, {value});")) for value in (1, 2)]
+    other = random.choice((f"else {steps[1]}", f"else {steps[1]}", "else a++;", steps[1]))
+    body = f"if ({condition}) {steps[0]} {other} {random.choice(('', _body(random, i)))}"
+    return f"{{ static int {i}; for ({i} = 0; {i} < {_bound(random)};) {{ {body} }} }}"
 
 
 def _with_goto(random: Random, depth: int) -> str:

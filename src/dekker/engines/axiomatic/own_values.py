@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from dekker.engines.axiomatic.path import Context, Discovered, Path, World
+from dekker.engines.axiomatic.path import Context, Discovered, Path, PathEvent, World
 from dekker.engines.axiomatic.rounds import Entered
 from dekker.engines.axiomatic.terms import resolve
 from dekker.execution import INITIAL_THREAD
@@ -35,6 +35,17 @@ def own_places(context: Context, path: Path, reads: Set[int], entered: Entered) 
         if world.discovered.trusted.setdefault(address, writer) != writer:
             world.discovered.trusted[address] = None
     return tuple(sorted(contended))
+
+
+def own_writes(context: Context, path: Path, reads: Set[int], entered: Entered) -> Iterator[PathEvent]:
+    """What the thread has written since then, of what values that are its own were computed from."""
+    since = {read for read in reads if is_since(read, entered)}
+    if context.world is None:
+        return
+    for index, _ in _addresses(context.thread, context.world, path, since, entered):
+        source = context.world.sources.get((context.thread, index))
+        if source is not None and source[0] == context.thread and source[1] >= entered.events:
+            yield path.events[source[1]]
 
 
 def is_chosen(path: Path, read: int) -> bool:

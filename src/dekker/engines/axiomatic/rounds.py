@@ -7,7 +7,7 @@ which no branch depends on an event do not count. Nor do those that come past an
 values than the last time, and past no open exit: such a loop ends when its thread has counted to the end, whatever it
 reads on the way. Where a round comes past no exit at all, the branches inside stand for the exits. An open exit that
 leads to nothing but a failed assertion is none. Nor does a thread count to the end by numbers that grow this way or
-that, depending on choices in the loop.
+that, depending on choices in the loop, be they in registers or in memory.
 """
 
 from __future__ import annotations
@@ -18,9 +18,26 @@ from dataclasses import field, replace
 from dekker.engines.axiomatic.terms import Term
 from dekker.ir.expressions import Address, Const, registers
 from dekker.ir.flow import defined, predecessors, successors
-from dekker.ir.instructions import Assert, Assign, Await, Branch, Call, Exit, Instruction, Jump, Refuse, Return
+from dekker.ir.instructions import (
+    Assert,
+    Assign,
+    Await,
+    Branch,
+    Call,
+    CompareExchange,
+    Exit,
+    Instruction,
+    Jump,
+    Refuse,
+    Return,
+    Rmw,
+    Store,
+    StoreConditional,
+)
 from dekker.ir.program import Function, Program
 from dekker.records import dataclass
+
+_WRITING = (Store, StoreConditional, Rmw, CompareExchange, Call)
 
 Where = tuple[int, int]
 """The depth of calls and the head of a loop."""
@@ -61,13 +78,15 @@ class PassedExit:
 @dataclass(frozen=True, slots=True)
 class LoopHistory:
     """What a thread has done in the loops of its calls. Times are numbers of branches that it had come to. `exits` by
-    loop and branch; choices in the loop had a say in how the `chosen` ones are computed."""
+    loop and branch; choices in the loop had a say in how the `chosen` ones are computed, and in how the
+    `chosen_branches` there go."""
 
     now: int = 0
     last_dependent: int = 0
     rounds: Mapping[Where, Rounds] = field(default_factory=dict)
     exits: Mapping[tuple[Where, int], PassedExit] = field(default_factory=dict)
     chosen: frozenset[tuple[Where, int]] = frozenset()
+    chosen_branches: frozenset[tuple[Where, int]] = frozenset()
     goes_round: bool = False
 
 
@@ -75,12 +94,15 @@ class LoopHistory:
 class Loop:
     """`exits` by branch: whether the branch only leaves the loop for a failed assertion. `staying` are the other
     branches inside, if a round may come past no exit. `steered` by branch: branches of these two kinds whose numbers
-    are computed one way or another depending on how the branch goes."""
+    are computed one way or another depending on how the branch goes. If any depends on what the loop reads, `deciding`
+    are the branches that decide whether a round comes to a write or a call, by its place; `calling` those of calls."""
 
     body: frozenset[int]
     exits: Mapping[int, bool]
     staying: frozenset[int]
     steered: Mapping[int, frozenset[int]]
+    deciding: Mapping[int, frozenset[int]]
+    calling: frozenset[int]
 
 
 Loops = Mapping[int, Loop]
@@ -96,6 +118,7 @@ def arrived(history: LoopHistory, where: Where, entered: Entered) -> LoopHistory
         rounds={**history.rounds, where: Rounds(entered, history.now)},
         exits={key: item for key, item in history.exits.items() if key[0] != where},
         chosen=frozenset(key for key in history.chosen if key[0] != where),
+        chosen_branches=frozenset(key for key in history.chosen_branches if key[0] != where),
     )
 
 
@@ -136,6 +159,26 @@ def _passed(history: LoopHistory, where: Where, pc: int, is_open: bool, found: P
 def chosen_exit(history: LoopHistory, where: Where, pc: int) -> LoopHistory:
     """A choice in the loop has a say in how the condition of its branch at `pc` is computed."""
     return replace(history, chosen=history.chosen | {(where, pc)})
+
+
+def chosen_exit_late(history: LoopHistory, where: Where, pc: int) -> LoopHistory:
+    """The same, if that turns out when what was written in the last round is read. That round counts then."""
+    if (where, pc) in history.chosen:
+        return history
+    last = history.rounds[where]
+    rounds = {**history.rounds, where: replace(last, counted=last.counted + 1)}
+    return chosen_exit(replace(history, rounds=rounds), where, pc)
+
+
+def chosen_branch(history: LoopHistory, where: Where, pc: int) -> LoopHistory:
+    """A branch in the loop depends on a choice there."""
+    return replace(history, chosen_branches=history.chosen_branches | {(where, pc)})
+
+
+def decides_write(history: LoopHistory, where: Where, loop: Loop, place: int | None) -> bool:
+    """Has a choice in the loop a say in whether a round comes to a write there, or to a call if it has no place?"""
+    deciding = loop.calling if place is None else loop.deciding.get(place, frozenset())
+    return any((where, pc) in history.chosen_branches for pc in deciding)
 
 
 def next_round(history: LoopHistory, where: Where) -> tuple[LoopHistory, Rounds]:
@@ -179,6 +222,7 @@ def without_call(history: LoopHistory, depth: int) -> LoopHistory:
         rounds={place: item for place, item in history.rounds.items() if place[0] != depth},
         exits={key: item for key, item in history.exits.items() if key[0][0] != depth},
         chosen=frozenset(key for key in history.chosen if key[0][0] != depth),
+        chosen_branches=frozenset(key for key in history.chosen_branches if key[0][0] != depth),
     )
 
 
@@ -235,12 +279,21 @@ def _loop(function: Function, leading: list[list[int]], fails: set[int], head: i
     may_stay = not all(exits.values()) and head in _leading_to(leading, head, ends, exits.keys())
     staying = frozenset(branches - exits.keys() if may_stay else ())
     steered: dict[int, frozenset[int]] = {}
+
+    def deciding(place: int) -> frozenset[int]:
+        before, past = _leading_to(leading, head, [place]), _leading_to(leading, head, ends, {place})
+        return frozenset(branches & before & past)
+
+    asks_memory = False
     for asked in (*exits, *staying):
         for definition in _definitions(function, body, asked):
-            before, past = _leading_to(leading, head, [definition]), _leading_to(leading, head, ends, {definition})
-            for branch in branches & before & past:
+            asks_memory = asks_memory or not isinstance(function.body[definition], Assign)
+            for branch in deciding(definition):
                 steered[branch] = steered.get(branch, frozenset()) | {asked}
-    return Loop(body, exits, staying, steered)
+    places = [index for index in body if asks_memory and isinstance(function.body[index], _WRITING)]
+    writes = {index: deciding(index) for index in places}
+    calls = (writes[index] for index in places if isinstance(function.body[index], Call))
+    return Loop(body, exits, staying, steered, writes, frozenset().union(*calls))
 
 
 def _leading_to(

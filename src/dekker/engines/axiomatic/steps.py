@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, singledispatch
 
-from dekker.engines.axiomatic.own_values import is_chosen, is_since, own_places
+from dekker.engines.axiomatic.own_values import is_chosen, is_since, own_places, own_writes
 from dekker.engines.axiomatic.path import (
     UNSET,
     Context,
@@ -31,8 +31,13 @@ from dekker.engines.axiomatic.path import (
 )
 from dekker.engines.axiomatic.rounds import (
     Entered,
+    LoopHistory,
+    Where,
     arrived,
+    chosen_branch,
     chosen_exit,
+    chosen_exit_late,
+    decides_write,
     entered_before,
     passed_branch,
     passed_exit,
@@ -335,7 +340,8 @@ def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> P
     loops = context.loops[frame.function.name]
     for head, loop in loops.items():
         is_asked = pc in loop.exits or pc in loop.staying
-        if not is_asked and not (reads and pc in loop.steered):
+        is_around = bool(loop.deciding) and pc in loop.body
+        if not is_asked and not (reads and (is_around or pc in loop.steered)):
             continue
         where = depth, head
         history = entered_before(history, where, now)
@@ -347,10 +353,28 @@ def _passed(branch: Branch, condition: Value, context: Context, path: Path) -> P
                 history = went_on(history, where, pc, places is None, found)
             elif places is not None or not loop.exits[pc]:
                 history = passed_exit(history, where, pc, places is None, found)
+            if places and _is_chosen_in_memory(context, path, history, where, reads):
+                history = chosen_exit_late(history, where, pc)
         if any(is_chosen(path, read) and is_since(read, entered) for read in reads):
             for leaving in loop.steered.get(pc, ()):
                 history = chosen_exit(history, where, leaving)
+            if is_around:
+                history = chosen_branch(history, where, pc)
     return replace(path, loops=history)
+
+
+def _is_chosen_in_memory(
+    context: Context, path: Path, history: LoopHistory, where: Where, reads: frozenset[int]
+) -> bool:
+    """Was something that the condition of an exit was computed from written in the loop, where a choice decides whether
+    it is?"""
+    function = path.frames[-1].function.name
+    loop = context.loops[function][where[1]]
+    if not any(key[0] == where for key in history.chosen_branches):
+        return False
+    written = own_writes(context, path, reads, history.rounds[where].entered)
+    places = (event.instruction if event.function == function else None for event in written)
+    return any(decides_write(history, where, loop, place) for place in places)
 
 
 @step.register

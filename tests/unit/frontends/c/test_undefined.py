@@ -326,6 +326,38 @@ def test_quotients(tmp_path: Path, statement: str, engine: str) -> None:
     assert _kind(tmp_path, text % statement, engine) == "assertion"
 
 
+@pytest.mark.parametrize(
+    ("statement", "is_wrong"),
+    [
+        ("int z = 4 / 0;", True),
+        ("x = 4 % 0;", True),
+        ("x = (-2147483647 - 1) / -1;", True),
+        ("unsigned u = 1u << 32;", True),
+        ("x = x + (1 << 40);", True),
+        ("x = -(64 >> 33);", True),
+        ("long l = (long)(4 / 0);", True),
+        ("x = (int)3e10;", True),
+        ("if (1u << 97) x = 1;", True),
+        ("switch (4 / 0) { case 1: x = 1; }", True),
+        ("return 4 / 0;", True),
+        ("g(1 << 32);", True),
+        ("x = g(1) && 4 / 0;", True),
+        ("x = g(1) ? 4 / 0 : 2;", True),
+        ("int a[2] = {1}; a[4 / 0] = 2;", True),
+        ("x = g(0) && 4 / 0;", False),
+        ("x = g(1) ? 2 : 4 / 0;", False),
+        ("if (0) x = 4 / 0;", False),
+        ("x = sizeof(4 / 0);", False),
+        ("struct pair p = pair(); x = p.a;", False),
+    ],
+)
+def test_constants_that_are_undefined(tmp_path: Path, statement: str, is_wrong: bool) -> None:
+    """The compiler computes them itself."""
+    text = "int x; struct pair { long a, b; } pair(void); int g(int a) { return a; } int main(void) { %s return 0; }"
+    text += " struct pair pair(void) { struct pair p = {1, 2}; return p; }"
+    assert _kind(tmp_path, text % statement, "rsmc") == ("assertion" if is_wrong else None)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("statement", "kind"),

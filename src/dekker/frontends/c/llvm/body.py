@@ -48,6 +48,7 @@ from dekker.frontends.c.llvm.syntax import (
     Unreachable,
     Unsupported,
     VariadicArgument,
+    Zero,
 )
 from dekker.frontends.c.llvm.types import POINTER, VOID, FunctionType, Type
 
@@ -384,8 +385,13 @@ def _arguments(cursor: Cursor) -> tuple[Argument, ...]:
         if found:
             cursor.expect(",")
         kind = read_type(cursor)
+        start = cursor.index
         attributes = skip_attributes(cursor)
-        found.append(Argument(Operand(kind, read_value(cursor, kind)), *attributes))
+        is_defined = "noundef" in cursor.tokens[start : cursor.index]
+        value = read_value(cursor, kind)
+        if isinstance(value, Zero) and value.poison and not is_defined:
+            value = Zero(undefined=True)  # what the function does not look at
+        found.append(Argument(Operand(kind, value), *attributes))
     return tuple(found)
 
 

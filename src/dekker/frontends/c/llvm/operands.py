@@ -139,7 +139,7 @@ _CONSTANT_WORDS: dict[str, Value] = {
     "zeroinitializer": Zero(),
     "none": Zero(),
     "undef": Zero(undefined=True),
-    "poison": Zero(undefined=True),
+    "poison": Zero(undefined=True, poison=True),
     "true": Number(1),
     "false": Number(0),
 }

@@ -32,6 +32,7 @@ class Zero:
     """`null`, `zeroinitializer`, `none`, `undef` or `poison`; the last two are `undefined`."""
 
     undefined: bool = False
+    poison: bool = False
 
 
 @dataclass(frozen=True, slots=True)

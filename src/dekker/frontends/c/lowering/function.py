@@ -23,9 +23,10 @@ from dekker.frontends.c.lowering.arithmetic import Parts
 from dekker.frontends.c.lowering.constants import constant_parts
 from dekker.frontends.c.lowering.emitter import Emitter, Struct
 from dekker.frontends.c.lowering.expressions import depth, is_leaf
+from dekker.frontends.c.lowering.poison import POISON, uses_poison
 from dekker.frontends.c.lowering.problem import Problem
 from dekker.frontends.c.lowering.promotion import Promotion, Transit, constant_offset, find_transit, promote
-from dekker.ir.expressions import Binary, Expr, Reg, Select, Unary, registers
+from dekker.ir.expressions import Binary, Const, Expr, Reg, Select, Unary, registers
 from dekker.ir.instructions import Allocate, Assign, AtomicBegin, Call, Load, Rmw
 from dekker.ir.program import Function
 from dekker.records import dataclass
@@ -207,6 +208,8 @@ class FunctionLowering:
             self.emitter.span = span
         self.unit.runtime.before(self, instruction)
         self.emitter.struct = self._struct_of(instruction)
+        if self.symbol.compiled and uses_poison(instruction, self.block, self.by_name):
+            self.emitter.require(Const(0), POISON, loose=True)
         try:
             self.handlers[type(instruction)](self, instruction)
         except (Problem, SizeUnknown) as problem:
