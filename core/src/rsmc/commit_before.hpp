@@ -44,6 +44,7 @@ class CommitBefore {
     for (EventId id : thread.events) {
       Event<W>& earlier = machine_.event(id);
       if (earlier.index == e.index) return true;
+      if (earlier.state == EventState::committed) continue;
       if (is_no_access(earlier)) {
         if (may_become_access(earlier)) return false;
         continue;
@@ -66,6 +67,7 @@ class CommitBefore {
     for (EventId id : thread.events) {
       const Event<W>& earlier = machine_.event(id);
       if (earlier.index == write.index) return true;
+      if (earlier.state == EventState::committed) continue;
       if (is_no_access(earlier)) {
         if (may_become_access(earlier) && id != write.chosen_by) return false;
         continue;
@@ -140,50 +142,8 @@ class CommitBefore {
   template <Past past_kind>
   Bits past_but_value(const std::vector<RunItem<W>>& run, EventId id, EventId source, bool forwards) const {
     Bits past;
-    const Event<W>& e = machine_.event(id);
-    const auto include = [&](EventId other) { this->template include<past_kind>(run, past, other); };
-    const auto include_sources = [&](const Sources<W>& sources) {
-      if (sources.empty()) return;
-      const Sources<W> exact = machine_.resolved(sources);
-      (exact.direct | exact.picked).for_each([&](std::size_t s) { include(static_cast<EventId>(s)); });
-    };
-    if (source != no_event && !forwards) include(source);
-    if (forwards && machine_.event(source).chosen_by != no_event) include(machine_.event(source).chosen_by);
-    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(e.thread)].events;
-    if (order_.in_order) {
-      // The last one has the others in its past.
-      for (auto i = static_cast<std::size_t>(e.index); i-- > 0;) {
-        const Event<W>& earlier = machine_.event(events[i]);
-        if (earlier.kind == EventKind::fence || earlier.state == EventState::pending) continue;
-        include(events[i]);
-        break;
-      }
-      return past;
-    }
-    if (e.chosen_by != no_event) include(e.chosen_by);
-    include_sources(e.address_sources);
-    include_sources(e.control);
-    if (e.kind == EventKind::choice) {
-      if (const Event<W>* const conditional = conditional_of(e); conditional != nullptr && !e.has_own_address) {
-        include_sources(conditional->address_sources);
-        include_sources(machine_.event(conditional->partner).address_sources);
-      }
-      return past;
-    }
-    if (e.must_fail) include(e.partner);
-    else if (e.kind == EventKind::write || e.failed_class != e.event_class) include_sources(e.data_sources);
-    for (EventId other : events) {
-      const Event<W>& earlier = machine_.event(other);
-      if (earlier.index >= e.index) break;
-      if (is_no_access(earlier)) {
-        if (earlier.kind == EventKind::choice && earlier.has_own_address) include(other);
-        continue;
-      }
-      include_sources(earlier.address_sources);
-      const bool is_between = forwards && earlier.index > machine_.event(source).index && earlier.state == EventState::absent;
-      const bool kept = (!forwards || is_between) && same_place(earlier, e) && is_kept(earlier, e);
-      if (kept || e.ordered_after.test(other) || (e.waits_with_write && past_kind == &RunItem<W>::past)) include(other);
-    }
+    const Bits before = order_.in_order ? before_in_order(id, source) : before_but_value<past_kind>(id, source, forwards);
+    before.for_each([&](std::size_t other) { include<past_kind>(run, past, static_cast<EventId>(other)); });
     return past;
   }
 
@@ -213,8 +173,68 @@ class CommitBefore {
   }
 
  private:
+  // The events that make up the past, each with its own.
+  Bits before_in_order(EventId id, EventId source) const {
+    Bits before;
+    if (source != no_event) before.set(source);
+    const Event<W>& e = machine_.event(id);
+    const std::vector<EventId>& events = machine_.threads()[static_cast<std::size_t>(e.thread)].events;
+    // The last one has the others in its past.
+    for (auto i = static_cast<std::size_t>(e.index); i-- > 0;) {
+      const Event<W>& earlier = machine_.event(events[i]);
+      if (earlier.kind == EventKind::fence || earlier.state == EventState::pending) continue;
+      before.set(events[i]);
+      break;
+    }
+    return before;
+  }
+
+  template <Past past_kind>
+  Bits before_but_value(EventId id, EventId source, bool forwards) const {
+    Bits before;
+    const Event<W>& e = machine_.event(id);
+    if (source != no_event && !forwards) before.set(source);
+    if (forwards && machine_.event(source).chosen_by != no_event) before.set(machine_.event(source).chosen_by);
+    if (e.chosen_by != no_event) before.set(e.chosen_by);
+    set_sources(e.address_sources, before);
+    set_sources(e.control, before);
+    if (e.kind == EventKind::choice) {
+      if (const Event<W>* const conditional = conditional_of(e); conditional != nullptr && !e.has_own_address) {
+        set_sources(conditional->address_sources, before);
+        set_sources(machine_.event(conditional->partner).address_sources, before);
+      }
+      return before;
+    }
+    if (e.must_fail) before.set(e.partner);
+    else if (e.kind == EventKind::write || e.failed_class != e.event_class) set_sources(e.data_sources, before);
+    for (EventId other : machine_.threads()[static_cast<std::size_t>(e.thread)].events) {
+      const Event<W>& earlier = machine_.event(other);
+      if (earlier.index >= e.index) break;
+      if (is_no_access(earlier)) {
+        if (earlier.kind == EventKind::choice && earlier.has_own_address) before.set(other);
+        continue;
+      }
+      set_sources(earlier.address_sources, before);
+      const bool is_between = forwards && earlier.index > machine_.event(source).index && earlier.state == EventState::absent;
+      const bool kept = (!forwards || is_between) && same_place(earlier, e) && is_kept(earlier, e);
+      if (kept || e.ordered_after.test(other) || (e.waits_with_write && past_kind == &RunItem<W>::past)) before.set(other);
+    }
+    return before;
+  }
+
+  void set_sources(const Sources<W>& sources, Bits& before) const {
+    if (sources.deferred != none) {
+      const Sources<W> exact = machine_.resolved(sources);
+      before |= exact.direct | exact.picked;
+    } else {
+      before |= sources.direct;
+      before |= sources.picked;
+    }
+  }
+
   template <Past past_kind>
   static void include_item(const std::vector<RunItem<W>>& run, Bits& past, std::uint32_t run_index) {
+    if (past.test(run_index)) return;  // with all that comes before it
     past |= run[run_index].*past_kind;
     past.set(run_index);
   }

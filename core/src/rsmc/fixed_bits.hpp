@@ -27,6 +27,13 @@ struct FixedBits {
     return result;
   }
 
+  // All below n.
+  static FixedBits first(std::size_t n) {
+    FixedBits result;
+    if (n != 0) fill_bits(std::span(result.words).first(words_for(n)), n);
+    return result;
+  }
+
   bool test(std::size_t i) const { return (words[i / word_bits] & bit(i)) != 0; }
   void set(std::size_t i) { words[i / word_bits] |= bit(i); }
   void clear(std::size_t i) { words[i / word_bits] &= ~bit(i); }
@@ -44,6 +51,11 @@ struct FixedBits {
   }
 
   friend FixedBits operator|(FixedBits left, const FixedBits& right) { return left |= right; }
+
+  FixedBits& remove(const FixedBits& other) {
+    for (std::size_t i = 0; i < W; ++i) words[i] &= ~other.words[i];
+    return *this;
+  }
 
   bool is_subset_of(const FixedBits& other) const {
     Word outside = 0;
@@ -69,6 +81,14 @@ struct FixedBits<W> {
     return result;
   }
 
+  static FixedBits first(std::size_t n) {
+    FixedBits result;
+    if (n == 0) return result;
+    result.words_ = std::make_shared<std::vector<Word>>(words_for(n));
+    fill_bits(*result.words_, n);
+    return result;
+  }
+
   bool test(std::size_t i) const { return i / word_bits < span().size() && (span()[i / word_bits] & bit(i)) != 0; }
   void set(std::size_t i) { own(i / word_bits + 1)[i / word_bits] |= bit(i); }
   void clear(std::size_t i) {
@@ -90,6 +110,14 @@ struct FixedBits<W> {
   }
 
   friend FixedBits operator|(FixedBits left, const FixedBits& right) { return left |= right; }
+
+  FixedBits& remove(const FixedBits& other) {
+    if (empty() || other.empty()) return *this;
+    std::vector<Word>& words = own(0);
+    const std::span<const Word> theirs = other.span();
+    for (std::size_t i = 0; i < std::min(words.size(), theirs.size()); ++i) words[i] &= ~theirs[i];
+    return *this;
+  }
 
   bool is_subset_of(const FixedBits& other) const {
     const std::span<const Word> mine = span(), theirs = other.span();

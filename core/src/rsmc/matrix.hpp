@@ -43,7 +43,7 @@ class Matrix {
     const std::uint32_t m = push(event_class);
     if (of_thread_.size() <= static_cast<std::size_t>(e.thread)) of_thread_.resize(static_cast<std::size_t>(e.thread) + 1);
     Bits& own = of_thread_[static_cast<std::size_t>(e.thread)];
-    insert_program_order(machine, e);
+    insert_program_order(machine, e, own);
     relate_to_others(m, own);
     own.set(m);
     insert_predecessors(inputs_.internal, own);
@@ -100,22 +100,22 @@ class Matrix {
 
   void relate_to_others(std::uint32_t m, const Bits& own) {
     if (inputs_.external == unused) return;
-    Bits others;
-    for (std::size_t i = 0; i < m; ++i)
-      if (!own.test(i)) others.set(i);
+    const Bits others = Bits::first(m).remove(own);
     insert_predecessors(inputs_.external, others);
     insert_successors(inputs_.external, others);
   }
 
-  void insert_program_order(const Machine<W>& machine, const Event<W>& e) {
-    Bits before, after;
-    for (EventId other : machine.threads()[static_cast<std::size_t>(e.thread)].events) {
-      const Event<W>& o = machine.event(other);
-      if (o.index == e.index) continue;
-      Bits& side = o.index < e.index ? before : after;
-      if (o.shadow_index != none) side.set(static_cast<std::size_t>(o.shadow_index));
-      if (o.matrix_index != not_in_matrix) side.set(o.matrix_index);
+  // Events that are not committed in program order, and fences, may be there before earlier ones.
+  void insert_program_order(const Machine<W>& machine, const Event<W>& e, const Bits& own) {
+    Bits after, before = own;
+    const std::vector<EventId>& events = machine.threads()[static_cast<std::size_t>(e.thread)].events;
+    for (std::size_t i = static_cast<std::size_t>(e.index) + 1; i < events.size(); ++i) {
+      const Event<W>& later = machine.event(events[i]);
+      if (later.shadow_index != none) after.set(static_cast<std::size_t>(later.shadow_index));
+      if (later.matrix_index != not_in_matrix) after.set(later.matrix_index);
     }
+    before.remove(after);
+    if (e.shadow_index != none) before.clear(static_cast<std::size_t>(e.shadow_index));
     insert_predecessors(inputs_.po, before);
     insert_successors(inputs_.po, after);
   }

@@ -117,6 +117,14 @@ class Run {
     });
   }
 
+  // Do others access what this event of the first thread does?
+  bool is_noticed(const Event<W>& e) const {
+    if (e.kind != EventKind::read && e.kind != EventKind::write) return false;
+    return std::ranges::any_of(machine_.threads(), [&](const ThreadState<W>& thread) {
+      return thread.number != first_thread && accesses(thread.number, e);
+    });
+  }
+
   // At the end of the run. The first thread tells alike threads apart if it joins only some of them, or does something that
   // others notice when it has joined only some. So it does if it waits for one that never ends while an alike one has ended:
   // with the two renamed it would go on. `for_ever`: no other run shows that the threads which wait now go on.
@@ -186,6 +194,10 @@ class Run {
     take_local_events();
     if (is_settled_) go_on_settled();
   }
+
+  // Is the rest that of the first thread, behind its joins? That begins with this of its events.
+  bool has_settled() const { return is_settled_; }
+  std::size_t first_settled() const { return static_cast<std::size_t>(first_settled_); }
 
   // ---- Picking ----------------------------------------------------------------------------------------------------
 
@@ -1240,14 +1252,6 @@ class Run {
   std::size_t position_of_step_before(EventId write, std::uint32_t place) const {
     const EventId step = step_with_place_before(write, place);
     return step == no_event ? 0 : locations_[place].position_of(step);
-  }
-
-  // Of the first thread, with what it has joined before.
-  bool is_noticed(const Event<W>& e) const {
-    if (e.kind != EventKind::read && e.kind != EventKind::write) return false;
-    return std::ranges::any_of(machine_.threads(), [&](const ThreadState<W>& thread) {
-      return thread.number != first_thread && accesses(thread.number, e);
-    });
   }
 
   bool are_some_joined(const std::vector<bool>& joined) const {

@@ -9,6 +9,7 @@
 #include "rsmc/leaks.hpp"
 #include "rsmc/pieces.hpp"
 #include "rsmc/run.hpp"
+#include "rsmc/seen_endings.hpp"
 
 namespace dekker::rsmc {
 
@@ -18,18 +19,18 @@ class RunEnd {
   // `n_complete` counts the complete runs of all who explore.
   RunEnd(const Program& program, const Limits& limits, const std::vector<std::string>& check_names,
          std::atomic<std::uint64_t>& n_complete, Run<W>& run, Outcome& outcome)
-      : program_(program), limits_(limits), check_names_(check_names), n_complete_(n_complete), run_(run), outcome_(outcome), claims_(run) {}
+      : program_(program), limits_(limits), check_names_(check_names), n_complete_(n_complete), run_(run), outcome_(outcome), claims_(run), endings_(run) {}
 
-  // Ends of threads become events when nothing else is left to do. Where nothing comes behind joins, a run is complete when
-  // all other threads have ended; then they become events only if someone is to see the run.
+  // Ends of threads become events when nothing else is left to do. Where nothing comes behind joins, or nothing new, a run is
+  // complete when all other threads have ended; then they become events only if someone is to see the run.
   bool needs_ends() {
     if (!run_.machine().owes_ends()) return false;
-    if (!program_.synchronisation.joins_are_last) return true;
     const auto is_over = [&](const ThreadState<W>& thread) {
       return thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn ||
              (thread.status == ThreadStatus::running && run_.machine().is_joining(thread));
     };
     if (!std::ranges::all_of(run_.machine().threads(), is_over)) return true;
+    if (!program_.synchronisation.joins_are_last && !(may_come_again() && endings_.comes_again())) return true;
     return limits_.wants_examples && !is_like_others();
   }
 
@@ -82,6 +83,12 @@ class RunEnd {
 
   const Event<W>& event(EventId id) const { return run_.event(id); }
   static std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
+
+  // Not if the end shows more than that nothing goes wrong.
+  bool may_come_again() const {
+    const auto shows_end = [](const Observable& observable) { return observable.thread == first_thread; };
+    return !limits_.finds_leaks && std::ranges::none_of(program_.observed, shows_end);
+  }
 
   // Is there nothing about the run of which an example is missing?
   bool is_like_others() {
@@ -423,6 +430,7 @@ class RunEnd {
     }
     count_flags();
     if (limits_.finds_leaks) note_leaks();
+    if (run_.has_settled() && may_come_again()) endings_.add();
   }
 
   void note_leaks() {
@@ -515,6 +523,7 @@ class RunEnd {
   Outcome& outcome_;
   bool stands_for_others_ = true;
   Claims<W> claims_;
+  SeenEndings<W> endings_;
   std::vector<Value> state_;
   std::vector<Wrong> wrong_;
   std::vector<std::int32_t> misled_at_;  // by thread: behind this event, what it does is not the program's

@@ -121,6 +121,11 @@ TAILS = {
     "starts another": "join s\n  join t\n  u = spawn &second()\n  join u",
     "goes round": "join s\n  join t\nagain:\n  a = rmw.add.4 [&z], 1 relaxed\n  branch a ult.32 4 -> again",
     "never joins one": "join s\n  a = load.4 [&z]\n  return 0",
+    "sees all": "join s\n  join t\n  a = load.4 loose [&x]\n  b = load.4 [&y]\n  c = load.4 [&z]\n"
+    '  assert a or.32 c, "x or z"\n  exit everything',
+    "sees a result": 'a = join s\n  b = join t\n  c = load.4 [&z]\n  assert c ne.32 2, "z"\n  exit everything',
+    "sees all and stays": "a = load.4 [&y]\n  join s\n  join t\n  b = load.4 [&z]\n  assume a eq.32 b",
+    "sees one early": 'join s\n  a = load.4 [&z]\n  join t\n  assert a ult.32 3, "z"',
     "frees": "join s\n  p = allocate 8\n  store.4 [p] = 1\n  join t\n  free p\n  a = load.4 [p]",
 }
 
@@ -152,3 +157,12 @@ def test_examples_have_what_comes_behind_joins(name: str, tail: str) -> None:
     found = rsmc.run(Task(program, model, Limits(counts_known_rounds=False), examples=True))
     for trace in (*found.examples.states.values(), *found.examples.violations.values()):
         assert judge(model, replay(program, trace).execution).allowed
+
+
+@pytest.mark.parametrize("tail", ["sees all", "sees a result", "sees one early"])
+def test_an_end_that_was_seen_before_is_not_done_again(tail: str) -> None:
+    text = text_of("races", TAILS[tail])
+    found = run(text, "tso")
+    expected = run(text.replace("[z].4\n", "[z].4, 0:a\n"), "tso")
+    assert found.statistics["complete"] == expected.statistics["complete"]
+    assert (found.statistics["commits"] < expected.statistics["commits"]) == (tail != "sees one early")
