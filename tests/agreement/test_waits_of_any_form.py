@@ -121,6 +121,24 @@ def test_what_never_comes(name: str, tmp_path: Path) -> None:
     assert first_line(left, tmp_path, "sc", "--engine", "states").startswith("SAFE")
 
 
+ALONE = """#include <sched.h>
+void *put(void *own) { x = 1; return 0; }
+static int get(atomic_int *p) { return *p; }
+int main(void) {
+  pthread_t t; pthread_create(&t, 0, put, 0); pthread_join(t, 0);
+  for (int n = 0; get(&x) != 2;) if (++n > 3) sched_yield();
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["sc", "tso", "pso"])
+def test_who_waits_for_what_a_function_gives_is_shown(model: str, tmp_path: Path) -> None:
+    """The last call gave something else than those before the round, which nobody reads any more."""
+    assert "for ever" in first_line(ALONE, tmp_path, model, "--engine", "states")
+    assert "a thread waits for ever" in first_line(ALONE, tmp_path, model, "--engine", "states", "--no-reduction")
+
+
 QUIET = {
     "adds and subtracts": "void *run(void *own) { while (atomic_fetch_add(&l, 1)) atomic_fetch_sub(&l, 1); return 0; }",
     "reads nothing": "void *run(void *own) { l = 1; for (;;) ; return 0; }",

@@ -37,13 +37,15 @@ class Machine : public Accesses {
   std::uint64_t n_limits = 0;  // runs that were not followed any further
   std::uint64_t n_failed_awaits = 0;
   std::size_t log_at_await = 0;
+  bool goes_slowly = false;  // stops behind each instruction, so that it shows where a round ends
 
   // Executes what nobody else can notice, until the thread has to be interleaved with others.
   void run(State& state, std::int32_t t) {
     state.threads[at(t)].number = unnumbered;
     state.threads[at(t)].awaited = 0;
     const std::uint64_t last_await = n_failed_awaits + 2;  // a thread that waits for what nobody else can change
-    for (int n = 0; n < most_local_steps && n_failed_awaits != last_await; ++n) {
+    const int most_steps = goes_slowly ? 1 : most_local_steps;
+    for (int n = 0; n < most_steps && n_failed_awaits != last_await; ++n) {
       if (readiness(state, t) != Readiness::local) break;
       execute(state, t);
     }

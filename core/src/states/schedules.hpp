@@ -93,6 +93,7 @@ class Schedules : protected Ends {
   // Each thread that waits goes round once more, and finds that there is nothing new. Where its loop is no await, it goes on
   // until it has been there before. What threads allocate in their rounds goes to different places.
   void append_rounds(State& alone, Schedule& part, Schedule& result) {
+    machine_.goes_slowly = true;
     for (std::int32_t t = 0; at(t) < alone.threads.size(); ++t) {
       int n_rounds = 0;
       std::set<std::vector<std::uint32_t>> seen;
@@ -112,6 +113,7 @@ class Schedules : protected Ends {
         alone = after;
       }
     }
+    machine_.goes_slowly = false;
   }
 
   // One step to a state whose canonical form has this hash, and in which the violation is met if there is one.

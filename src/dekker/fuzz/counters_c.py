@@ -56,7 +56,7 @@ _BEHIND_JOINS = (
     "assert(!(s && s->hits == {n} && s->last == {m}));",
     "assert(q != {n});",
     "x = d;",
-    "while (w != {n} && d != {m});",
+    "while (w == {n} || d == {m});",
     "int l; do l = {n}; while (!atomic_compare_exchange_strong(&w, &l, {m}));",
 )
 

@@ -12,12 +12,14 @@ from random import Random
 _PRELUDE = """\
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 _Bool __VERIFIER_nondet_bool(void);
 atomic_int x, y;
 int p, q, out0, out1, out2;
 int limit = 2, data[6];
 static void add(int *number, int value) { *number += value; }
+static int get(atomic_int *from) { return *from; }
 """
 
 
@@ -188,5 +190,6 @@ def _alone(random: Random) -> str:
             "for (int i = 0; i < 5; i++) x += i;",
             "if (__VERIFIER_nondet_bool()) a = 1;",
             "{ int e = 1; if (!atomic_compare_exchange_weak(&x, &e, 2)) b = e; }",
+            "for (int n = 0; get(&x) == 2;) if (++n > 3) sched_yield();",
         )
     )

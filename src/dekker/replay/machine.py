@@ -276,17 +276,18 @@ class Machine:
     def visit(self) -> tuple[Visit, ...]:
         """What the thread goes on with in each of its calls, at the beginning of an instruction: the instruction that
         is next, and the values that it may still read, but for counters that only let time pass."""
-        inner = self.calls[-1]
-        return tuple(self.visit_of(call, self.instruction if call is inner else call.pc) for call in self.calls)
+        places = [*(call.pc for call in self.calls[:-1]), self.instruction]
+        results = [*(call.result for call in self.calls[1:]), None]
+        return tuple(map(self.visit_of, self.calls, places, results))
 
-    def visit_of(self, call: Call, pc: int) -> Visit:
+    def visit_of(self, call: Call, pc: int, awaited: str | None) -> Visit:
         name = call.function.name
         if name not in self.live:
             self.live[name] = live_values(self.world.program, call.function)
         values = (
             (register, self.by_local(word.value))
             for register, word in call.registers.items()
-            if word.value and register in self.live[name][pc] and register != call.result
+            if word.value and register in self.live[name][pc] and register != awaited
         )
         return name, pc, frozenset(values)
 
