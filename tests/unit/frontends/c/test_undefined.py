@@ -326,6 +326,26 @@ def test_quotients(tmp_path: Path, statement: str, engine: str) -> None:
     assert _kind(tmp_path, text % statement, engine) == "assertion"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("statement", "is_wrong"),
+    [
+        ("y = __builtin_clz(x);", True),
+        ("y = __builtin_ctz(x);", True),
+        ("y = __builtin_ctzll(x);", True),
+        ("assert(__builtin_clzl(x | 1) == 63);", False),
+        ("assert(__builtin_ctz(8) == 3);", False),
+        ("assert(__builtin_ffs(x) == 0);", False),
+        ("assert(__builtin_ffsll(x + 4L) == 3);", False),
+        ("assert(__builtin_clzg((unsigned)x, 7) == 7);", False),
+        ("if (x) y = __builtin_clz(x);", False),
+    ],
+)
+def test_zeros_of_nothing(tmp_path: Path, statement: str, is_wrong: bool, engine: str) -> None:
+    text = f"int x, y; int main(void) {{ {statement} return 0; }}"
+    assert _kind(tmp_path, text, engine) == ("assertion" if is_wrong else None)
+
+
 @pytest.mark.parametrize(
     ("statement", "is_wrong"),
     [
