@@ -39,7 +39,7 @@ UNCHECKED = (
     *("indices beyond an inner array", "writes to constants", "calls with another type than the function has"),
     *("memory that is released otherwise than it was allocated", "a std::mutex that ends while it is locked"),
     *("spin locks and read locks that another thread unlocks", "allocations that fail"),
-    *("overflow of signed constants", "shifts by numbers of a wider type"),
+    *("shifts by numbers of a wider type",),
 )
 OPEN_POINTERS = "pointers that the program leaves open were null, or pointed to no object"
 FIRST_UNROLL, DEFAULT_UNROLL = 1, 4

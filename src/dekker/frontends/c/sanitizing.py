@@ -1,6 +1,7 @@
 """Checks that only the compiler can make, because LLVM IR does not say which numbers are signed: left shifts of
 negative numbers and out of the type, as the language has it (C++20 defines them), and floating values that do not fit
-the integer type they are converted to.
+the integer type they are converted to. Sums, differences and products of signed numbers are marked in the IR; but those
+of constants are not there if the compiler is not asked to check them. Their checks become the marked operations again.
 
 Clang's sanitizer spells a check out as a branch to a trap. Here it becomes the call of a function that requires the
 condition: no such branch is in the program, so nothing must depend on it.
@@ -14,17 +15,28 @@ from dataclasses import replace
 from dekker.frontends.c.driver import Compiled
 from dekker.source import Source
 
-_CHECKS = "shift-base,float-cast-overflow"
+_CHECKS = "shift-base,float-cast-overflow,signed-integer-overflow"
 FLAGS = (f"-fsanitize={_CHECKS}", f"-fsanitize-trap={_CHECKS}")
 REQUIREMENT = "dekker.require."
 SHIFT, CONVERSION = f"{REQUIREMENT}20", f"{REQUIREMENT}5"
-"""Clang's numbers of the checks."""
+SUMS = tuple(f"{REQUIREMENT}{number}" for number in (0, 12, 13, 21))
+"""Clang's numbers of the checks; those of sums and the like where they have another form than `_SUM`."""
+
+_QUOTIENT = "3"
+"""Of a division that does not fit: that is checked in any case."""
 
 _FUNCTION = re.compile(r"^define .*?^\}", re.MULTILINE | re.DOTALL)
 _TRAP = re.compile(
     r"^([\w.$-]+):[^\n]*\n\s+call void @llvm\.ubsantrap\(i8 (\d+)\)[^\n]*\n\s+unreachable[^\n]*\n", re.MULTILINE
 )
 _BRANCH = re.compile(r"br i1 (\S+), label (%\S+), label %([\w.$-]+)((?:, !dbg !\d+)?)[^\n]*!nosanitize[^\n]*")
+_SUM = re.compile(
+    r"^ +(\S+) = call \{ (i\d+), i1 \} @llvm\.s(add|sub|mul)\.with\.overflow\.i\d+"
+    r"\(i\d+ ([^\s,()]+), i\d+ ([^\s,()]+)\)[^\n]*!nosanitize[^\n]*\n"
+    r" +(\S+) = extractvalue \{ i\d+, i1 \} \1, 0((?:, !dbg !\d+)?)[^\n]*\n +\S+ = extractvalue [^\n]* \1, 1\b[^\n]*\n"
+    r" +(\S+) = xor i1 [^\n]*\n +br i1 \8, label (%\S+), [^\n]*\n",
+    re.MULTILINE,
+)
 _SKIPPED_CHECK = re.compile(r"phi i1 \[ true, %\S+ \], \[ (\S+), %([\w.$-]+) \](?=[^\n]*!nosanitize)")
 
 
@@ -45,9 +57,16 @@ def _without_traps(function: str) -> str:
         condition, target, label, place = match.groups()
         if label not in kinds:
             return match[0]
+        if kinds[label] == _QUOTIENT:
+            return f"br label {target}{place}"
         return f"call void @{REQUIREMENT}{kinds[label]}(i1 {condition}){place}\n  br label {target}{place}"
 
-    return _TRAP.sub("", _BRANCH.sub(required, _with_all_checks(function)))
+    return _TRAP.sub("", _BRANCH.sub(required, _with_all_checks(_SUM.sub(_unchecked, function))))
+
+
+def _unchecked(match: re.Match[str]) -> str:
+    _, width, op, left, right, result, place, _, target = match.groups()
+    return f"  {result} = {op} nsw {width} {left}, {right}{place}\n  br label {target}{place}\n"
 
 
 def _with_all_checks(function: str) -> str:

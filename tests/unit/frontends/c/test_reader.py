@@ -65,7 +65,7 @@ def test_pointers_with_types_are_refused_with_a_hint() -> None:
         ("float 0x3FB99999A0000000", Number(0x3DCC_CCCD)),
         ("float f0x3DCCCCCD", Number(0x3DCC_CCCD)),
         ("ptr null", Zero()),
-        ("i32 poison", Zero(undefined=True)),
+        ("i32 poison", Zero(undefined=True, poison=True)),
         (r'[3 x i8] c"a\0A\00"', Bytes(b"a\n\0")),
         ("ptr @x", Global("x")),
         ('ptr @"a b"', Global("a b")),

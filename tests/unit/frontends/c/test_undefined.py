@@ -297,6 +297,14 @@ def test_other_models(tmp_path: Path, model: str, engine: str) -> None:
         ("u = (unsigned)-d", True),
         ("l = (long)(d * d * d)", True),
         ("l = (long)d", False),
+        ("x = 65536 * 65536", True),
+        ("l = 9223372036854775807L + 1", True),
+        ("x = one && 2147483647 + 1", True),
+        ("x = -(-2147483647 - 1)", True),
+        ("x = 32768 * 65535 - 1", False),
+        ("if (!one) x = 65536 * 65536", False),
+        ("x = __builtin_add_overflow(x, one, &x)", False),
+        ("_Atomic int a = x; a++; a += 2", False),
         ("x = (int)(d / 2)", False),
     ],
 )
@@ -324,6 +332,26 @@ def test_overflow(tmp_path: Path, statement: str, is_wrong: bool, engine: str) -
 def test_quotients(tmp_path: Path, statement: str, engine: str) -> None:
     text = "int x = 2147483647, zero, minus = -1; int main(void) { %s; return 0; }"
     assert _kind(tmp_path, text % statement, engine) == "assertion"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("statement", "is_wrong"),
+    [
+        ("y = __builtin_clz(x);", True),
+        ("y = __builtin_ctz(x);", True),
+        ("y = __builtin_ctzll(x);", True),
+        ("assert(__builtin_clzl(x | 1) == 63);", False),
+        ("assert(__builtin_ctz(8) == 3);", False),
+        ("assert(__builtin_ffs(x) == 0);", False),
+        ("assert(__builtin_ffsll(x + 4L) == 3);", False),
+        ("assert(__builtin_clzg((unsigned)x, 7) == 7);", False),
+        ("if (x) y = __builtin_clz(x);", False),
+    ],
+)
+def test_zeros_of_nothing(tmp_path: Path, statement: str, is_wrong: bool, engine: str) -> None:
+    text = f"int x, y; int main(void) {{ {statement} return 0; }}"
+    assert _kind(tmp_path, text, engine) == ("assertion" if is_wrong else None)
 
 
 @pytest.mark.parametrize(

@@ -201,16 +201,39 @@ def _ones(f: FunctionLowering, call: syntax.Call) -> None:
     f.define(call.result, (count_ones(f, f.scalar(_operands(call)[0])),))
 
 
+def _counted(f: FunctionLowering, call: syntax.Call) -> Expr:
+    """A number whose zeros are counted. That of 0 may be undefined; where the compiler does not mean it, it selects
+    something else then."""
+    (value,) = _kept(f, call, 1)
+    if _operands(call)[1].value == Number(1) and not _is_selected(f, call.result):
+        width = width_of(call.type)
+        is_set = value if width == 64 else truncate(width, value)
+        f.emitter.require(is_set, "how many zeros 0 begins or ends with is undefined", loose=True)
+    return value
+
+
+def _is_selected(f: FunctionLowering, result: str | None) -> bool:
+    """By a selection in its block, perhaps as a part of a sum or converted."""
+    found = {syntax.Local(result)} if result is not None else set[syntax.Value]()
+    for step in f.block.instructions:
+        mentioned = not found.isdisjoint(operand.value for operand in step.operands())
+        if mentioned and isinstance(step, syntax.Select):
+            return True
+        if mentioned and isinstance(step, syntax.Binary | syntax.Cast) and step.result is not None:
+            found.add(syntax.Local(step.result))
+    return False
+
+
 def _trailing_zeros(f: FunctionLowering, call: syntax.Call) -> None:
     width = width_of(call.type)
-    (value,) = _kept(f, call, 1)
+    value = _counted(f, call)
     below = binary("and", width, unary("not", width, value), binary("sub", width, value, Const(1)))
     f.define(call.result, (count_ones(f, below),))
 
 
 def _leading_zeros(f: FunctionLowering, call: syntax.Call) -> None:
     width = width_of(call.type)
-    (value,) = _kept(f, call, 1)
+    value = _counted(f, call)
     shift = 1
     while shift < width:
         value = f.emitter.keep(binary("or", width, value, binary("lshr", width, value, Const(shift))))

@@ -12,7 +12,7 @@ from dekker.frontends.c.llvm.types import Float, Pointer
 from dekker.frontends.c.lowering.arithmetic import OVERFLOW, Parts
 from dekker.frontends.c.lowering.expressions import binary, truncate, unary
 from dekker.frontends.c.runtime.interface import External, ExternalCall, Handler
-from dekker.frontends.c.sanitizing import CONVERSION, SHIFT
+from dekker.frontends.c.sanitizing import CONVERSION, SHIFT, SUMS
 from dekker.ir.arithmetic import mask
 from dekker.ir.expressions import ZERO, Const, Expr, Reg
 from dekker.ir.instructions import (
@@ -109,6 +109,7 @@ def _requirement(message: str) -> External:
 
 BASIC: Mapping[str, External] = {
     SHIFT: _requirement(f"{OVERFLOW}: a left shift of a negative number, or one whose result does not fit its type"),
+    **dict.fromkeys(SUMS, _requirement("signed overflow: the result does not fit its type")),
     CONVERSION: _requirement("overflow of a conversion: the floating value does not fit the integer type"),
     **dict.fromkeys(("__assert_fail", "__assert_rtn", "__assert"), ends(_assert_fail)),
     **dict.fromkeys(("reach_error", "__VERIFIER_error"), ends(_reach_error, overrides=True)),
