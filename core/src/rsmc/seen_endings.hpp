@@ -4,7 +4,7 @@
 // What it does there hangs on what it has done before and on what it reads now. Let it have read nothing before its joins but
 // what was there from the start: up to there it does the same in every run. If behind its joins it only joins, reads and
 // passes fences, then it does in another run what it did in this one
-//  - if the same threads have ended, with the same results,
+//  - if the same threads have ended, with the same results, and have detached nobody, not even themselves,
 //  - and each place that it has read, and others access, has the same last word, the others being accessed by nobody else now.
 // So if this run was complete, the other one is, too, and memory is the same in the end. What else a run may show (flags,
 // errors of other threads, what was relied on) is asked for in each run.
@@ -26,9 +26,9 @@ class SeenEndings {
  public:
   explicit SeenEndings(const Run<W>& run) : run_(run) {}
 
-  // All other threads have ended or never began, and the first one joins: will it do what it did before?
+  // Nothing is left to do but for the first thread, which joins: will it do what it did before?
   bool comes_again() {
-    if (run_.machine().has_lifetimes()) return false;
+    if (run_.machine().has_lifetimes() || !std::ranges::all_of(run_.machine().threads(), is_out_of_the_way)) return false;
     const std::size_t n_ended = count_ended();
     const auto found = std::ranges::find_if(endings_, [&](const Ending& ending) {
       return ending.n_joined == n_ended && std::ranges::all_of(ending.looks, [&](const Look& look) { return is_same(look); });
@@ -92,6 +92,13 @@ class SeenEndings {
     const bool is_join = e.role == Role::synchronised;
     ending.looks.push_back({is_join ? e.waits_for : none, e.address, e.size, !is_join && run_.is_noticed(e), e.value, e.undefined});
     return true;
+  }
+
+  // Has it ended, if it began, and has it joined and detached nobody, so that the first thread may do that?
+  static bool is_out_of_the_way(const ThreadState<W>& thread) {
+    if (thread.number == first_thread) return true;
+    const bool is_over = thread.status == ThreadStatus::finished || thread.status == ThreadStatus::unborn;
+    return is_over && thread.obligations->claimed.empty();
   }
 
   std::size_t count_ended() const {

@@ -43,6 +43,7 @@ THREADS = {
         "store.4 [&x] = 1 relaxed",
         "a = load.4 [&x] relaxed\nbranch a eq.32 0 -> end\nb = load.4 [8]\nend:",
     ),
+    "claims": ("store.4 [&x] = 1 relaxed", "a = load.4 [&x] relaxed\nbranch a -> end\ndetach 0\nend:"),
     "choices": ("a = choose 0..2\nstore.4 [&x] = a relaxed", "a = load.4 [&x] relaxed\nstore.4 [&z] = a relaxed"),
 }
 
