@@ -417,13 +417,17 @@ class _AlikeGenerator(_Generator):
     def _thread(self, name: str) -> str:
         body = self._block(self.random.choice((1, 1, 2)))
         own = self._one(*20 * [""], "pthread_join(ids[1], 0);", "a = pthread_equal(ids[0], ids[1]);", "exit(0);")
-        own = self._one(*20 * [own], "pthread_detach(pthread_self());", "a = pthread_equal(ids[0], pthread_self());")
+        own = self._one(*20 * [own], self._detaches_itself(), "a = pthread_equal(ids[0], pthread_self());")
         if self.rivals and self.random.random() < 0.3:
             own = self._one(f"pthread_detach(pthread_self()); {self._looks()}", "pthread_detach(pthread_self());")
         argument = "a = (int)(long)argument;" if self.random.random() < 0.3 else ""
         result = self._one("0", "0", "(void *)(long)a")
         lines = ["int a = 0, b = 0;", f"{argument} {body} {own}", f"return {result};"]
         return f"static void *{name}(void *argument) {{\n  " + "\n  ".join(lines) + "\n}"
+
+    def _detaches_itself(self) -> str:
+        """Perhaps only if it has read something."""
+        return self._one("", "if (a) ", f"if ({self._atomic()}) ") + "pthread_detach(pthread_self());"
 
     def _rival(self, name: str) -> str:
         claim = self._one("pthread_join(other, 0);", "pthread_detach(other);")
