@@ -15,7 +15,7 @@ namespace dekker::rsmc {
 class CodeAhead {
  public:
   // Threads that start in one way.
-  using Number = std::size_t;
+  using Number = std::uint32_t;
   using Places = std::vector<std::vector<bool>>;  // by block and instruction
 
   static constexpr Number any_start = 0;
@@ -33,7 +33,7 @@ class CodeAhead {
     AlikeStarts reached(program_, no_arrays_);
     if (!reached.are_alike(start, start)) return any_start;
     add(start, [&](std::size_t block, std::size_t pc) { return reached.is_reached(static_cast<std::int32_t>(block), pc); });
-    return starts_.size() - 1;
+    return static_cast<Number>(starts_.size() - 1);
   }
 
   // Up to the end of the call.

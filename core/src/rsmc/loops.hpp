@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dekker/rsmc/program.hpp"
+#include "rsmc/rarely.hpp"
 
 namespace dekker::rsmc {
 
@@ -239,7 +240,7 @@ class LoopHistory {
     Rounds& rounds = rounds_at(depth, head);
     rounds = {.depth = depth, .head = head, .entered = n_events, .since = now_};
     std::erase_if(exits_, [&](const Exit& exit) { return exit.head == head && exit.depth == depth; });
-    std::erase_if(chosen_branches_, [&](const ChosenBranch& c) { return c.branch.head == head && c.depth == depth; });
+    forget_branches([&](const ChosenBranch& c) { return c.branch.head == head && c.depth == depth; });
   }
 
   void pass_branch(bool depends_on_events) {
@@ -280,7 +281,7 @@ class LoopHistory {
 
   // A branch in the loop depends on a choice there.
   void choose_branch(std::size_t depth, const LoopExit& branch) {
-    if (!is_branch_chosen(depth, branch)) chosen_branches_.push_back({depth, branch});
+    if (!is_branch_chosen(depth, branch)) chosen_branches_.get().push_back({depth, branch});
   }
 
   bool is_branch_chosen(std::size_t depth, const LoopExit& branch) const {
@@ -289,7 +290,7 @@ class LoopHistory {
 
   template <class Holds>
   bool any_chosen_branch(std::size_t depth, std::int32_t head, Holds holds) const {
-    return std::ranges::any_of(chosen_branches_, [&](const ChosenBranch& chosen) {
+    return std::ranges::any_of(*chosen_branches_, [&](const ChosenBranch& chosen) {
       return chosen.depth == depth && chosen.branch.head == head && holds(chosen.branch.pc);
     });
   }
@@ -315,7 +316,7 @@ class LoopHistory {
     const auto is_of_call = [&](const auto& item) { return item.depth == depth; };
     std::erase_if(rounds_, is_of_call);
     std::erase_if(exits_, is_of_call);
-    std::erase_if(chosen_branches_, is_of_call);
+    forget_branches(is_of_call);
   }
 
  private:
@@ -334,6 +335,11 @@ class LoopHistory {
     std::size_t depth;
     LoopExit branch;
   };
+
+  template <class IsOver>
+  void forget_branches(const IsOver& is_over) {
+    if (!chosen_branches_->empty()) std::erase_if(chosen_branches_.get(), is_over);
+  }
 
   void pass(Exit& exit, bool is_open, std::uint64_t values) {
     if (!is_open && (exit.last_passed == 0 || exit.values != values)) exit.last_counted = now_;
@@ -364,7 +370,7 @@ class LoopHistory {
 
   std::vector<Rounds> rounds_;
   std::vector<Exit> exits_;
-  std::vector<ChosenBranch> chosen_branches_;
+  Rarely<std::vector<ChosenBranch>> chosen_branches_;
   std::uint64_t now_ = 0;
   std::uint64_t last_dependent_ = 0;
   bool goes_round_ = false;

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,6 +24,7 @@
 #include "rsmc/liveness.hpp"
 #include "rsmc/loops.hpp"
 #include "rsmc/machine_state.hpp"
+#include "rsmc/stable_vector.hpp"
 #include "rsmc/told_addresses.hpp"
 #include "rsmc/waiting_reads.hpp"
 
@@ -174,7 +174,7 @@ class Machine {
   Event<W>& event(EventId id) { return events_[id]; }
   const Event<W>& event(EventId id) const { return events_[id]; }
   std::size_t n_events() const { return events_.size(); }
-  const std::deque<ThreadState<W>>& threads() const { return threads_; }
+  const StableVector<ThreadState<W>>& threads() const { return threads_; }
   const std::vector<AllocatedObject>& objects() const { return objects_; }
   const EventClass& class_of(const Event<W>& e) const { return program_.classes[static_cast<std::size_t>(e.event_class)]; }
 
@@ -749,7 +749,7 @@ class Machine {
   const Limits& limits_;
   std::vector<Node> nodes_;
   std::vector<Event<W>> events_;
-  std::deque<ThreadState<W>> threads_;
+  StableVector<ThreadState<W>> threads_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> spawned_;  // by parent and number; outlives undo
   std::vector<AllocatedObject> objects_;
   Knowledge& knowledge_;

@@ -13,6 +13,7 @@
 #include "rsmc/code_ahead.hpp"
 #include "rsmc/fixed_bits.hpp"
 #include "rsmc/loops.hpp"
+#include "rsmc/rarely.hpp"
 
 namespace dekker::rsmc {
 
@@ -114,9 +115,12 @@ enum class ThreadStatus : std::uint8_t { unborn, running, finished, ended, block
 
 template <std::size_t W>
 struct RegisterContent {
+  RegisterContent() = default;
+  RegisterContent(NodeId content, const Sources<W>& content_sources) : node(content), sources(content_sources) {}
+
   NodeId node = 0;
-  Sources<W> sources;
   NodeId alternatives = 0;  // not 0: the value once more, with the selections that reads make (machine_guesses.hpp)
+  Sources<W> sources;
 };
 
 // What a load takes for the value of a store of its thread (machine_guesses.hpp).
@@ -189,32 +193,6 @@ struct Obligations {
   std::vector<Scoped> scoped;
   std::vector<Claim> claimed;
   std::vector<OpenGuess> open_guesses;
-};
-
-// What few threads ever have: a copy of nothing costs nothing.
-template <class T>
-class Rarely {
- public:
-  Rarely() = default;
-  Rarely(const Rarely& other) { *this = other; }
-  Rarely(Rarely&&) noexcept = default;
-  Rarely& operator=(Rarely&&) noexcept = default;
-  Rarely& operator=(const Rarely& other) {
-    if (!other.content_) content_.reset();
-    else if (this != &other) get() = *other.content_;
-    return *this;
-  }
-  ~Rarely() = default;
-
-  T& get() {
-    if (!content_) content_ = std::make_unique<T>();
-    return *content_;
-  }
-  const T* operator->() const { return content_ ? content_.get() : &nothing; }
-
- private:
-  static inline const T nothing{};
-  std::unique_ptr<T> content_;
 };
 
 // When control last came to where an await goes back to: how many events the thread had then.
