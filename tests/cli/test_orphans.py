@@ -108,7 +108,8 @@ def test_workers_end_with_the_command(number: int, engine: str, tmp_path: Path) 
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.rsmc").write_text(text, encoding="utf-8")
     arguments = ["litmus", str(tmp_path), "--model", "sc", "--engine", engine, "--jobs", "2"]
-    command = subprocess.Popen([sys.executable, "-m", "dekker", *arguments], stdout=subprocess.DEVNULL)
+    words = [sys.executable, "-m", "dekker", *arguments]
+    command = subprocess.Popen(words, stdout=subprocess.DEVNULL, preexec_fn=heed_signals)  # noqa: PLW1509
     assert becomes(lambda: len(children(command.pid)) == 2)
     workers = children(command.pid)
     time.sleep(1)
