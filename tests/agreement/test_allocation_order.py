@@ -123,3 +123,44 @@ def test_on_processors_it_shows_that_the_object_was_not_set(tmp_path: Path, mode
     report = checked(tmp_path, model, "rsmc", {"USE": decided, "READ": "relaxed"})
     assert report.verdict is expected
     assert {item.finding.kind for item in report.violations} <= {"uninitialised value"}
+
+
+EITHER_WAY = """\
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+atomic_int x;
+static void *worker(void *arg) {
+  if (atomic_load(&x)) {
+    int *two = malloc(8);
+    two[0] = 1;
+    two[1] = 2;
+    assert(two[0] + two[1] == SUM);
+    free(two);
+  } else {
+    long *one = malloc(8);
+    *one = 1;
+    free(one);
+  }
+  return 0;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, worker, 0);
+  atomic_store(&x, 1);
+  pthread_join(t, 0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("model", ["sc", "cpp20", "power", "aarch64"])
+@pytest.mark.parametrize(("total", "expected"), [(3, SAFE), (4, UNSAFE)])
+def test_runs_with_different_objects_at_one_address(tmp_path: Path, total: int, expected: Verdict, model: str) -> None:
+    """What one of them accesses says nothing of the other."""
+    source = tmp_path / "program.c"
+    source.write_text(EITHER_WAY, encoding="utf-8")
+    report = check((str(source),), CheckOptions(model, "rsmc", LIMITS, (f"-DSUM={total}",)))
+    assert report.verdict is expected
+    assert expected is UNSAFE or report.result.complete_executions == 2
